@@ -1,0 +1,241 @@
+//! The one table of codes: spelling and gRPC code of every reason that a status or an error carries.
+//!
+//! Two kinds of reasons share the domain [`ERROR_DOMAIN`]: the codes of [`FsErrorCode`], which tell what became of the
+//! work on a file, and [`CallReason`], which tells what was wrong with the call itself. Server and client read the same
+//! table, so that a reason means the same on both sides.
+//!
+//! Deliberately absent: messages and details, which are the concern of whoever makes the error.
+
+use tonic::Code;
+
+use crate::v1::{AbortCause, FsError, FsErrorCode, fs_error};
+
+/// The domain in `google.rpc.ErrorInfo` of every reason here.
+pub const ERROR_DOMAIN: &str = "toolfs";
+
+impl FsErrorCode {
+    /// Every code of the contract, in its order, without the unspecified one.
+    pub const ALL: [FsErrorCode; 18] = [
+        FsErrorCode::FsNotFound,
+        FsErrorCode::FsNotDirectory,
+        FsErrorCode::FsNotRegularFile,
+        FsErrorCode::FsNotText,
+        FsErrorCode::FsTooLarge,
+        FsErrorCode::FsOutOfRange,
+        FsErrorCode::FsPermissionDenied,
+        FsErrorCode::FsSandboxDenied,
+        FsErrorCode::FsNoSpace,
+        FsErrorCode::FsIoError,
+        FsErrorCode::FsStaleVersion,
+        FsErrorCode::FsNotObserved,
+        FsErrorCode::FsAmbiguousEdit,
+        FsErrorCode::FsEditNotFound,
+        FsErrorCode::FsInvalidArgument,
+        FsErrorCode::FsUnsupported,
+        FsErrorCode::FsUnavailable,
+        FsErrorCode::FsAborted,
+    ];
+
+    /// The stable spelling: what `FsError.reason` and `ErrorInfo.reason` carry.
+    ///
+    /// ```
+    /// use toolfs_contract::v1::FsErrorCode;
+    ///
+    /// assert_eq!(FsErrorCode::FsStaleVersion.as_str(), "FS_STALE_VERSION");
+    /// ```
+    pub fn as_str(self) -> &'static str {
+        self.as_str_name()
+    }
+
+    /// The code that is spelled so; `None` for a spelling that this contract does not know.
+    pub fn parse(reason: &str) -> Option<FsErrorCode> {
+        FsErrorCode::ALL.into_iter().find(|code| code.as_str() == reason)
+    }
+
+    /// Every gRPC code under which this code may travel.
+    ///
+    /// It is one, but for `FS_ABORTED`, which is told apart by its [`AbortCause`].
+    pub fn grpc_codes(self) -> &'static [Code] {
+        match self {
+            FsErrorCode::FsUnspecified => &[Code::Unknown],
+            FsErrorCode::FsNotFound => &[Code::NotFound],
+            FsErrorCode::FsNotDirectory
+            | FsErrorCode::FsNotRegularFile
+            | FsErrorCode::FsNotText
+            | FsErrorCode::FsTooLarge
+            | FsErrorCode::FsNotObserved
+            | FsErrorCode::FsAmbiguousEdit
+            | FsErrorCode::FsEditNotFound => &[Code::FailedPrecondition],
+            FsErrorCode::FsOutOfRange => &[Code::OutOfRange],
+            FsErrorCode::FsPermissionDenied | FsErrorCode::FsSandboxDenied => &[Code::PermissionDenied],
+            FsErrorCode::FsNoSpace => &[Code::ResourceExhausted],
+            FsErrorCode::FsIoError => &[Code::Internal],
+            FsErrorCode::FsStaleVersion => &[Code::Aborted],
+            FsErrorCode::FsInvalidArgument => &[Code::InvalidArgument],
+            FsErrorCode::FsUnsupported => &[Code::Unimplemented],
+            FsErrorCode::FsUnavailable => &[Code::Unavailable],
+            FsErrorCode::FsAborted => &[Code::Cancelled, Code::DeadlineExceeded],
+        }
+    }
+
+    /// The gRPC code under which this code travels; `cause` matters for `FS_ABORTED` only.
+    pub fn grpc_code(self, cause: AbortCause) -> Code {
+        if self != FsErrorCode::FsAborted {
+            return self.grpc_codes()[0];
+        }
+        match cause {
+            AbortCause::DeadlineExceeded => Code::DeadlineExceeded,
+            AbortCause::Unspecified | AbortCause::Cancelled | AbortCause::Draining => Code::Cancelled,
+        }
+    }
+}
+
+impl FsError {
+    /// The gRPC code under which this error travels between processes.
+    ///
+    /// ```
+    /// use toolfs_contract::v1::{FsError, FsErrorCode};
+    ///
+    /// let error = FsError { code: FsErrorCode::FsStaleVersion.into(), ..FsError::default() };
+    /// assert_eq!(error.grpc_code(), tonic::Code::Aborted);
+    /// ```
+    pub fn grpc_code(&self) -> Code {
+        let cause = match &self.detail {
+            Some(fs_error::Detail::Aborted(detail)) => detail.cause(),
+            _ => AbortCause::Unspecified,
+        };
+        self.code().grpc_code(cause)
+    }
+}
+
+/// What was wrong with a call, where that is no [`FsErrorCode`]: the reason in the `ErrorInfo` of a gRPC status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CallReason {
+    /// The call names no tool, or one that the server does not know.
+    CallMissing,
+    /// A mutation has no guard, or one that the server does not know.
+    GuardMissing,
+    /// The request names no session where it must.
+    KeyMissing,
+    /// The request does not say what it is about.
+    ScopeMissing,
+    /// The `request_id` is no UUID.
+    RequestIdInvalid,
+    /// The `request_id` was used for another call.
+    RequestIdReused,
+    /// The `page_size` is negative.
+    PageSizeInvalid,
+    /// The `page_token` is not one of this list.
+    PageTokenInvalid,
+    /// The `resume_token` is not one of this stream.
+    ResumeTokenInvalid,
+    /// The caller has no open session of that key.
+    SessionNotFound,
+    /// As many sessions are open as may be.
+    SessionLimit,
+    /// The caller showed no valid credentials.
+    Unauthenticated,
+    /// The caller may not do this.
+    Forbidden,
+    /// The request is for operators, and the caller is none.
+    OperatorOnly,
+    /// The caller has used up what it may.
+    QuotaExceeded,
+    /// The server has too much to do.
+    Overloaded,
+    /// The server is shutting down.
+    ShuttingDown,
+    /// The caller's time is over.
+    DeadlineExceeded,
+    /// The caller cancelled.
+    Cancelled,
+    /// The server made a mistake.
+    Internal,
+}
+
+impl CallReason {
+    /// Every reason, in the order of the type.
+    pub const ALL: [CallReason; 20] = [
+        CallReason::CallMissing,
+        CallReason::GuardMissing,
+        CallReason::KeyMissing,
+        CallReason::ScopeMissing,
+        CallReason::RequestIdInvalid,
+        CallReason::RequestIdReused,
+        CallReason::PageSizeInvalid,
+        CallReason::PageTokenInvalid,
+        CallReason::ResumeTokenInvalid,
+        CallReason::SessionNotFound,
+        CallReason::SessionLimit,
+        CallReason::Unauthenticated,
+        CallReason::Forbidden,
+        CallReason::OperatorOnly,
+        CallReason::QuotaExceeded,
+        CallReason::Overloaded,
+        CallReason::ShuttingDown,
+        CallReason::DeadlineExceeded,
+        CallReason::Cancelled,
+        CallReason::Internal,
+    ];
+
+    /// The stable spelling: what `ErrorInfo.reason` carries.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CallReason::CallMissing => "CALL_MISSING",
+            CallReason::GuardMissing => "GUARD_MISSING",
+            CallReason::KeyMissing => "KEY_MISSING",
+            CallReason::ScopeMissing => "SCOPE_MISSING",
+            CallReason::RequestIdInvalid => "REQUEST_ID_INVALID",
+            CallReason::RequestIdReused => "REQUEST_ID_REUSED",
+            CallReason::PageSizeInvalid => "PAGE_SIZE_INVALID",
+            CallReason::PageTokenInvalid => "PAGE_TOKEN_INVALID",
+            CallReason::ResumeTokenInvalid => "RESUME_TOKEN_INVALID",
+            CallReason::SessionNotFound => "SESSION_NOT_FOUND",
+            CallReason::SessionLimit => "SESSION_LIMIT",
+            CallReason::Unauthenticated => "UNAUTHENTICATED",
+            CallReason::Forbidden => "FORBIDDEN",
+            CallReason::OperatorOnly => "OPERATOR_ONLY",
+            CallReason::QuotaExceeded => "QUOTA_EXCEEDED",
+            CallReason::Overloaded => "OVERLOADED",
+            CallReason::ShuttingDown => "SHUTTING_DOWN",
+            CallReason::DeadlineExceeded => "DEADLINE_EXCEEDED",
+            CallReason::Cancelled => "CANCELLED",
+            CallReason::Internal => "INTERNAL",
+        }
+    }
+
+    /// The reason that is spelled so; `None` for a spelling that this contract does not know.
+    ///
+    /// ```
+    /// use toolfs_contract::code::CallReason;
+    ///
+    /// assert_eq!(CallReason::parse("OVERLOADED"), Some(CallReason::Overloaded));
+    /// assert_eq!(CallReason::parse("FS_NOT_FOUND"), None);
+    /// ```
+    pub fn parse(reason: &str) -> Option<CallReason> {
+        CallReason::ALL.into_iter().find(|candidate| candidate.as_str() == reason)
+    }
+
+    /// The gRPC code of the status that carries this reason.
+    pub fn grpc_code(self) -> Code {
+        match self {
+            CallReason::CallMissing
+            | CallReason::GuardMissing
+            | CallReason::KeyMissing
+            | CallReason::ScopeMissing
+            | CallReason::RequestIdInvalid
+            | CallReason::RequestIdReused
+            | CallReason::PageSizeInvalid
+            | CallReason::PageTokenInvalid
+            | CallReason::ResumeTokenInvalid => Code::InvalidArgument,
+            CallReason::SessionNotFound => Code::NotFound,
+            CallReason::SessionLimit | CallReason::QuotaExceeded => Code::ResourceExhausted,
+            CallReason::Unauthenticated => Code::Unauthenticated,
+            CallReason::Forbidden | CallReason::OperatorOnly => Code::PermissionDenied,
+            CallReason::Overloaded | CallReason::ShuttingDown => Code::Unavailable,
+            CallReason::DeadlineExceeded => Code::DeadlineExceeded,
+            CallReason::Cancelled => Code::Cancelled,
+            CallReason::Internal => Code::Internal,
+        }
+    }
+}
