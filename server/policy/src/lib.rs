@@ -1,1 +1,12 @@
-//! placeholder
+//! The policy gate: decides under which guard a mutation may land, from what its session has seen.
+//!
+//! The gate stands beside the path. It does no file I/O, keeps no content and never refuses a read. Losing an
+//! observation is always safe: the agent reads again. Inventing one never is.
+
+mod gate;
+mod observation;
+mod store;
+
+pub use gate::{ForgetScope, GateCapabilities, PolicyGate};
+pub use observation::ObservationGate;
+pub use store::{MemoryObservationStore, ObservationStore};

@@ -1,1 +1,15 @@
-//! placeholder
+//! The tool executor: `read`, `write` and `edit`, and the sessions they run in.
+//!
+//! One call runs gate, provider, record: the executor asks the gate for a guard, calls the provider once, and tells
+//! the gate what was observed. It sees providers and gates as traits only, knows no wire type and serves nothing.
+
+mod call;
+mod executor;
+mod session;
+
+pub use call::{CallError, ExecuteRequest, ExecuteResponse};
+pub use executor::{Executor, ExecutorParts, ServerCapabilities};
+pub use session::{
+    Caller, CloseSession, ForgetObservations, ForgetPaths, OpenSession, OpenedSession, Random, SessionInfo,
+    SessionMode, SessionPage,
+};

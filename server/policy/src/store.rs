@@ -1,0 +1,54 @@
+//! Where observations live.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use toolfs_core::clock::Order;
+use toolfs_core::error::Result;
+use toolfs_core::guard::Observation;
+use toolfs_core::id::SessionKey;
+use toolfs_core::target::TargetKey;
+
+use crate::gate::ForgetScope;
+
+/// Keeps what sessions saw. The rules of [`crate::PolicyGate`] on orders and ended sessions are the store's to keep,
+/// so that each of its operations is atomic.
+#[async_trait]
+pub trait ObservationStore: Send + Sync + fmt::Debug {
+    /// Whether observations survive a restart.
+    fn is_persistent(&self) -> bool;
+
+    /// What a session last saw at a target.
+    ///
+    /// # Errors
+    /// `FS_UNAVAILABLE`
+    async fn get(&self, session: &SessionKey, target: &TargetKey) -> Result<Option<Observation>>;
+
+    /// See [`crate::PolicyGate::record_observation`].
+    ///
+    /// # Errors
+    /// `FS_UNAVAILABLE`
+    async fn record(
+        &self,
+        session: &SessionKey,
+        target: &TargetKey,
+        observation: Observation,
+        order: Order,
+    ) -> Result<()>;
+
+    /// See [`crate::PolicyGate::forget`].
+    ///
+    /// # Errors
+    /// `FS_UNAVAILABLE`
+    async fn forget(&self, session: &SessionKey, scope: ForgetScope, order: Order) -> Result<()>;
+
+    /// See [`crate::PolicyGate::end_session`].
+    ///
+    /// # Errors
+    /// `FS_UNAVAILABLE`
+    async fn end_session(&self, session: &SessionKey) -> Result<()>;
+}
+
+/// Observations in memory: gone with the process.
+#[derive(Debug, Default)]
+pub struct MemoryObservationStore {}

@@ -1,0 +1,1 @@
+//! A provider that fails by script.

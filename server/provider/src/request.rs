@@ -1,0 +1,81 @@
+//! What the executor asks of a provider.
+
+use std::fmt;
+
+use bytes::Bytes;
+use toolfs_core::edit::EditRequest;
+use toolfs_core::guard::{EditGuard, WriteGuard};
+use toolfs_core::target::TargetKey;
+
+/// A path to resolve, as raw bytes.
+///
+/// - a relative `path` starts at `cwd`; without one at the first root
+/// - `cwd` is an absolute path under a root
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolveRequest {
+    /// Where a relative path starts.
+    pub cwd: Option<Vec<u8>>,
+    /// The path as asked for.
+    pub path: Vec<u8>,
+}
+
+/// A range of bytes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByteRange {
+    /// First byte, from 0.
+    pub offset: u64,
+    /// How many at most; `None` to the end.
+    pub length: Option<u64>,
+}
+
+impl ByteRange {
+    /// The whole file.
+    pub const WHOLE: ByteRange = ByteRange { offset: 0, length: None };
+}
+
+/// A name of one mutation that its caller may repeat after a crash.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct OperationId(pub String);
+
+/// A whole-file write. Its `Debug` form shows the content's length only.
+#[derive(Clone)]
+pub struct WriteTextRequest {
+    /// Where.
+    pub target: TargetKey,
+    /// The exact bytes of the new content.
+    pub content: Bytes,
+    /// Under which condition.
+    pub guard: WriteGuard,
+    /// Whether the report is to carry the diff.
+    pub want_diff: bool,
+    /// The operation's name, where [`crate::capability::Capabilities::operation_ids`] says that they are recorded;
+    /// refused with `FS_UNSUPPORTED` elsewhere.
+    pub operation_id: Option<OperationId>,
+}
+
+impl fmt::Debug for WriteTextRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WriteTextRequest")
+            .field("target", &self.target)
+            .field("content_bytes", &self.content.len())
+            .field("guard", &self.guard)
+            .field("want_diff", &self.want_diff)
+            .field("operation_id", &self.operation_id)
+            .finish()
+    }
+}
+
+/// A literal replacement.
+#[derive(Clone, Debug)]
+pub struct EditTextRequest {
+    /// Where.
+    pub target: TargetKey,
+    /// What is replaced by what.
+    pub edit: EditRequest,
+    /// Under which condition.
+    pub guard: EditGuard,
+    /// Whether the report is to carry the diff.
+    pub want_diff: bool,
+    /// As in [`WriteTextRequest::operation_id`].
+    pub operation_id: Option<OperationId>,
+}

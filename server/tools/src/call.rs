@@ -1,0 +1,63 @@
+//! One tool call, as it comes in and goes out.
+
+use thiserror::Error;
+use toolfs_core::argument::RawCall;
+use toolfs_core::error::FsError;
+use toolfs_core::id::{RequestId, SessionId};
+use toolfs_core::outcome::ToolResult;
+
+use crate::session::Caller;
+
+/// A tool call.
+#[derive(Clone, Debug)]
+pub struct ExecuteRequest {
+    /// Who calls.
+    pub caller: Caller,
+    /// In which session; without one the call has seen nothing.
+    pub session: Option<SessionId>,
+    /// The name of the logical call, for repeats.
+    pub request_id: Option<RequestId>,
+    /// Decide and report, change nothing.
+    pub dry_run: bool,
+    /// Whether the diff is wanted; a dry run always has it.
+    pub want_diff: bool,
+    /// The call; `None` when none was given.
+    pub call: Option<RawCall>,
+}
+
+/// What a tool call ended in.
+#[derive(Clone, Debug)]
+pub struct ExecuteResponse {
+    /// The text for the model.
+    pub text: String,
+    /// The result for programs.
+    pub result: ToolResult,
+    /// Whether it was a dry run.
+    pub dry_run: bool,
+}
+
+/// A mistake of the caller, or a state of the server, that is no result of a tool. Each has one reason on the wire.
+#[derive(Clone, Debug, Error)]
+pub enum CallError {
+    /// There is no such session for this caller (unknown, closed, expired, or another's).
+    #[error("there is no such session: open one with OpenSession")]
+    SessionNotFound,
+    /// The request holds no call.
+    #[error("the request holds no call: set one of read, write, edit, json")]
+    CallMissing,
+    /// Too many sessions are open.
+    #[error("{limit} sessions are open, the most that this server keeps: close one first")]
+    TooManySessions {
+        /// The limit.
+        limit: u64,
+    },
+    /// A page token that this server did not give out.
+    #[error("the page token is not one that this server gave out for this list")]
+    PageTokenInvalid,
+    /// A session operation ended in a file system error, for instance because its `cwd` does not exist.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+    /// The call ran out of time or was cancelled; its FsError says so.
+    #[error("{0}")]
+    Aborted(FsError),
+}
