@@ -1,0 +1,94 @@
+# The commands of this repository. `make help` lists them.
+#
+# Only the toolchains are expected on the machine: Rust by rustup, Node.js with npm, and Go for grpcurl. Everything else
+# is installed below target/ and proto/node_modules by the targets that need it.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
+TOOLS := $(CURDIR)/target/tools
+BUF := $(CURDIR)/proto/node_modules/.bin/buf
+GRPCURL := $(TOOLS)/bin/grpcurl
+GRPCURL_VERSION := v1.9.3
+
+.PHONY: help
+help: ## List the commands.
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
+
+.PHONY: build
+build: ## Build the command, optimized.
+	cargo build --release -p toolfs-server
+
+.PHONY: test
+test: $(BUF) grpcurl ## Run every test; needs no root, and tells what it skips.
+	cargo build -p toolfs-server --bin toolfs
+	TOOLFS_BIN="$(TARGET_DIR)/debug/toolfs" TOOLFS_BUF="$(BUF)" TOOLFS_GRPCURL="$$(test -x $(GRPCURL) && echo $(GRPCURL))" \
+		cargo test --workspace --all-features
+
+.PHONY: check
+check: fmt clippy doc buf layering compile-only ## Everything that needs no test run.
+
+.PHONY: fmt
+fmt: ## Check the format.
+	cargo fmt --all --check
+	cd server/core/fuzz && cargo fmt --check
+
+.PHONY: clippy
+clippy: ## Lint all targets with all features.
+	cargo clippy --workspace --all-targets --all-features -- -D warnings
+
+.PHONY: doc
+doc: ## Build the API documentation, warnings denied.
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features
+
+.PHONY: buf
+buf: $(BUF) ## Lint the contract and compare it with its released baseline.
+	cd proto && $(BUF) lint
+	cd proto && $(BUF) format --diff --exit-code
+	@if test -f proto/v1.binpb; then cd proto && $(BUF) breaking --against v1.binpb; \
+	else echo "buf breaking: skipped, there is no released baseline"; fi
+
+.PHONY: layering
+layering: ## Look for libraries that a layer must not have in its tree.
+	@for crate in toolfs-core toolfs-provider; do \
+		for banned in tokio tonic prost tracing-subscriber; do \
+			if cargo tree -q -e normal -p $$crate -i $$banned >/dev/null 2>&1; then \
+				echo "$$crate has $$banned in its tree: see the dependency table in server/ARCHITECTURE.md"; exit 1; \
+			fi; \
+		done; \
+	done; echo "layering: core and provider are free of tokio, tonic, prost and tracing-subscriber"
+
+.PHONY: compile-only
+compile-only: ## Type-check benches and fuzz targets.
+	cargo check --workspace --benches
+	cargo check --manifest-path server/core/fuzz/Cargo.toml --target-dir $(TARGET_DIR)/fuzz
+
+.PHONY: contract-release
+contract-release: $(BUF) ## Make the present contract the baseline that later ones may not break.
+	cd proto && $(BUF) build --exclude-source-info --as-file-descriptor-set -o v1.binpb
+
+.PHONY: bench
+bench: ## Run the micro-benches of core and the local provider.
+	cargo bench -p toolfs-core -p toolfs-provider-local
+
+.PHONY: audit
+audit: $(TOOLS)/bin/cargo-deny ## Check licences, bans and sources, and each crate alone.
+	$(TOOLS)/bin/cargo-deny check licenses bans sources
+	@for crate in $$(cargo metadata --no-deps --format-version 1 | grep -oE '"name":"toolfs-[a-z-]+"' | cut -d'"' -f4 | sort -u); do \
+		echo "cargo check -p $$crate"; cargo check -q -p $$crate || exit 1; \
+	done
+
+.PHONY: grpcurl
+grpcurl: # Without Go there is no grpcurl: the tests that want it say that they skip.
+	@if test ! -x $(GRPCURL); then \
+		if command -v go >/dev/null; then GOBIN=$(TOOLS)/bin go install github.com/fullstorydev/grpcurl/cmd/grpcurl@$(GRPCURL_VERSION); \
+		else echo "grpcurl: skipped, there is no Go toolchain"; fi; \
+	fi
+
+$(BUF): proto/package-lock.json
+	cd proto && npm ci --no-audit --no-fund
+	touch $@
+
+$(TOOLS)/bin/cargo-deny:
+	cargo install --locked --root $(TOOLS) cargo-deny
