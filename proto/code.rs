@@ -108,102 +108,80 @@ impl FsError {
     }
 }
 
-/// What was wrong with a call, where that is no [`FsErrorCode`]: the reason in the `ErrorInfo` of a gRPC status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CallReason {
+/// Makes [`CallReason`] out of its table, so that no reason can be without spelling or gRPC code.
+macro_rules! call_reasons {
+    ($($(#[$doc:meta])* $variant:ident $spelling:literal $grpc:ident;)*) => {
+        /// What was wrong with a call, where that is no [`FsErrorCode`]: the reason in the `ErrorInfo` of a status.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum CallReason {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl CallReason {
+            /// Every reason, in the order of the type.
+            pub const ALL: &'static [CallReason] = &[$(CallReason::$variant),*];
+
+            /// The stable spelling: what `ErrorInfo.reason` carries.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(CallReason::$variant => $spelling,)*
+                }
+            }
+
+            /// The gRPC code of the status that carries this reason.
+            pub fn grpc_code(self) -> Code {
+                match self {
+                    $(CallReason::$variant => Code::$grpc,)*
+                }
+            }
+        }
+    };
+}
+
+call_reasons! {
     /// The call names no tool, or one that the server does not know.
-    CallMissing,
+    CallMissing "CALL_MISSING" InvalidArgument;
     /// A mutation has no guard, or one that the server does not know.
-    GuardMissing,
+    GuardMissing "GUARD_MISSING" InvalidArgument;
     /// The request names no session where it must.
-    KeyMissing,
+    KeyMissing "KEY_MISSING" InvalidArgument;
     /// The request does not say what it is about.
-    ScopeMissing,
+    ScopeMissing "SCOPE_MISSING" InvalidArgument;
     /// The `request_id` is no UUID.
-    RequestIdInvalid,
+    RequestIdInvalid "REQUEST_ID_INVALID" InvalidArgument;
     /// The `request_id` was used for another call.
-    RequestIdReused,
+    RequestIdReused "REQUEST_ID_REUSED" InvalidArgument;
     /// The `page_size` is negative.
-    PageSizeInvalid,
+    PageSizeInvalid "PAGE_SIZE_INVALID" InvalidArgument;
     /// The `page_token` is not one of this list.
-    PageTokenInvalid,
+    PageTokenInvalid "PAGE_TOKEN_INVALID" InvalidArgument;
     /// The `resume_token` is not one of this stream.
-    ResumeTokenInvalid,
+    ResumeTokenInvalid "RESUME_TOKEN_INVALID" InvalidArgument;
     /// The caller has no open session of that key.
-    SessionNotFound,
+    SessionNotFound "SESSION_NOT_FOUND" NotFound;
     /// As many sessions are open as may be.
-    SessionLimit,
-    /// The caller showed no valid credentials.
-    Unauthenticated,
-    /// The caller may not do this.
-    Forbidden,
+    SessionLimit "SESSION_LIMIT" ResourceExhausted;
     /// The request is for operators, and the caller is none.
-    OperatorOnly,
+    OperatorOnly "OPERATOR_ONLY" PermissionDenied;
     /// The caller has used up what it may.
-    QuotaExceeded,
-    /// The server has too much to do.
-    Overloaded,
+    QuotaExceeded "QUOTA_EXCEEDED" ResourceExhausted;
+    /// The caller showed no valid credentials.
+    Unauthenticated "UNAUTHENTICATED" Unauthenticated;
+    /// The caller may not do this.
+    Forbidden "FORBIDDEN" PermissionDenied;
+    /// The server has too much to do; the status has a `RetryInfo`.
+    Overloaded "OVERLOADED" Unavailable;
     /// The server is shutting down.
-    ShuttingDown,
+    ShuttingDown "SHUTTING_DOWN" Unavailable;
     /// The caller's time is over.
-    DeadlineExceeded,
+    DeadlineExceeded "DEADLINE_EXCEEDED" DeadlineExceeded;
     /// The caller cancelled.
-    Cancelled,
+    Cancelled "CANCELLED" Cancelled;
     /// The server made a mistake.
-    Internal,
+    Internal "INTERNAL" Internal;
 }
 
 impl CallReason {
-    /// Every reason, in the order of the type.
-    pub const ALL: [CallReason; 20] = [
-        CallReason::CallMissing,
-        CallReason::GuardMissing,
-        CallReason::KeyMissing,
-        CallReason::ScopeMissing,
-        CallReason::RequestIdInvalid,
-        CallReason::RequestIdReused,
-        CallReason::PageSizeInvalid,
-        CallReason::PageTokenInvalid,
-        CallReason::ResumeTokenInvalid,
-        CallReason::SessionNotFound,
-        CallReason::SessionLimit,
-        CallReason::Unauthenticated,
-        CallReason::Forbidden,
-        CallReason::OperatorOnly,
-        CallReason::QuotaExceeded,
-        CallReason::Overloaded,
-        CallReason::ShuttingDown,
-        CallReason::DeadlineExceeded,
-        CallReason::Cancelled,
-        CallReason::Internal,
-    ];
-
-    /// The stable spelling: what `ErrorInfo.reason` carries.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            CallReason::CallMissing => "CALL_MISSING",
-            CallReason::GuardMissing => "GUARD_MISSING",
-            CallReason::KeyMissing => "KEY_MISSING",
-            CallReason::ScopeMissing => "SCOPE_MISSING",
-            CallReason::RequestIdInvalid => "REQUEST_ID_INVALID",
-            CallReason::RequestIdReused => "REQUEST_ID_REUSED",
-            CallReason::PageSizeInvalid => "PAGE_SIZE_INVALID",
-            CallReason::PageTokenInvalid => "PAGE_TOKEN_INVALID",
-            CallReason::ResumeTokenInvalid => "RESUME_TOKEN_INVALID",
-            CallReason::SessionNotFound => "SESSION_NOT_FOUND",
-            CallReason::SessionLimit => "SESSION_LIMIT",
-            CallReason::Unauthenticated => "UNAUTHENTICATED",
-            CallReason::Forbidden => "FORBIDDEN",
-            CallReason::OperatorOnly => "OPERATOR_ONLY",
-            CallReason::QuotaExceeded => "QUOTA_EXCEEDED",
-            CallReason::Overloaded => "OVERLOADED",
-            CallReason::ShuttingDown => "SHUTTING_DOWN",
-            CallReason::DeadlineExceeded => "DEADLINE_EXCEEDED",
-            CallReason::Cancelled => "CANCELLED",
-            CallReason::Internal => "INTERNAL",
-        }
-    }
-
     /// The reason that is spelled so; `None` for a spelling that this contract does not know.
     ///
     /// ```
@@ -213,29 +191,6 @@ impl CallReason {
     /// assert_eq!(CallReason::parse("FS_NOT_FOUND"), None);
     /// ```
     pub fn parse(reason: &str) -> Option<CallReason> {
-        CallReason::ALL.into_iter().find(|candidate| candidate.as_str() == reason)
-    }
-
-    /// The gRPC code of the status that carries this reason.
-    pub fn grpc_code(self) -> Code {
-        match self {
-            CallReason::CallMissing
-            | CallReason::GuardMissing
-            | CallReason::KeyMissing
-            | CallReason::ScopeMissing
-            | CallReason::RequestIdInvalid
-            | CallReason::RequestIdReused
-            | CallReason::PageSizeInvalid
-            | CallReason::PageTokenInvalid
-            | CallReason::ResumeTokenInvalid => Code::InvalidArgument,
-            CallReason::SessionNotFound => Code::NotFound,
-            CallReason::SessionLimit | CallReason::QuotaExceeded => Code::ResourceExhausted,
-            CallReason::Unauthenticated => Code::Unauthenticated,
-            CallReason::Forbidden | CallReason::OperatorOnly => Code::PermissionDenied,
-            CallReason::Overloaded | CallReason::ShuttingDown => Code::Unavailable,
-            CallReason::DeadlineExceeded => Code::DeadlineExceeded,
-            CallReason::Cancelled => Code::Cancelled,
-            CallReason::Internal => Code::Internal,
-        }
+        CallReason::ALL.iter().copied().find(|candidate| candidate.as_str() == reason)
     }
 }
