@@ -4,9 +4,11 @@
 //! observation is always safe: the agent reads again. Inventing one never is.
 
 mod gate;
+mod memory;
 mod observation;
 mod store;
 
 pub use gate::{ForgetScope, GateCapabilities, PolicyGate};
+pub use memory::{MemoryObservationStore, MemoryStoreLimits};
 pub use observation::ObservationGate;
-pub use store::{MemoryObservationStore, ObservationStore};
+pub use store::ObservationStore;

@@ -13,6 +13,10 @@ use crate::gate::ForgetScope;
 
 /// Keeps what sessions saw. The rules of [`crate::PolicyGate`] on orders and ended sessions are the store's to keep,
 /// so that each of its operations is atomic.
+///
+/// Of two observations with the same order the first stays; a forget covers the observations of its own order. A store may lose observations, to keep within its
+/// bounds or in a crash; what it must never do is to answer with one that was not recorded, that a newer one
+/// replaced, that was forgotten, or whose session has ended.
 #[async_trait]
 pub trait ObservationStore: Send + Sync + fmt::Debug {
     /// Whether observations survive a restart.
@@ -48,7 +52,3 @@ pub trait ObservationStore: Send + Sync + fmt::Debug {
     /// `FS_UNAVAILABLE`
     async fn end_session(&self, session: &SessionKey) -> Result<()>;
 }
-
-/// Observations in memory: gone with the process.
-#[derive(Debug, Default)]
-pub struct MemoryObservationStore {}
