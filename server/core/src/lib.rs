@@ -12,6 +12,7 @@ pub mod error;
 pub mod guard;
 pub mod id;
 pub mod limit;
+pub mod name;
 pub mod notice;
 pub mod outcome;
 pub mod protect;

@@ -9,8 +9,10 @@ pub mod abort;
 pub mod capability;
 pub mod content;
 mod ext;
+mod forward;
 pub mod memory;
 mod provider;
+pub mod refusal;
 pub mod report;
 pub mod request;
 
