@@ -1,6 +1,16 @@
 //! Unified diffs as values and as text, and the line ranges that a change touched.
 //!
-//! The one diff algorithm is `similar`'s; this module chooses what it runs on and bounds it.
+//! The one diff algorithm is `similar`'s; this module chooses what it runs on and bounds it, by size and never by a
+//! clock, so that a diff depends on the two texts alone. Lines are compared as bytes: a changed line end or byte order
+//! mark is a changed line. Deliberately absent: file headers, words and characters within lines, moved blocks.
+
+mod change;
+
+use std::fmt::Write as _;
+
+pub(crate) use change::Change;
+
+use crate::text::summarize;
 
 /// What a line of a hunk is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,7 +62,7 @@ pub struct Diff {
 /// Why there is no diff.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiffLeftOut {
-    /// Old and new content together exceed `max_diff_bytes`.
+    /// Old and new content together exceed `max_diff_bytes`; of an edit, the lines of the diff on both sides.
     TooLarge {
         /// The limit in bytes.
         limit_bytes: u64,
@@ -100,13 +110,102 @@ impl ChangedRanges {
 }
 
 impl Diff {
+    /// Lines of context around a change.
+    pub const CONTEXT_LINES: usize = 3;
+
     /// The diff of two whole contents. `old` is `None` when nothing was there (the diff then adds everything).
-    pub fn between(_old: Option<&[u8]>, _new: &str, _max_bytes: u64) -> DiffResult {
-        unimplemented!()
+    ///
+    /// `max_bytes` bounds both contents together. Between common lines at both ends the search is for a short diff,
+    /// not the shortest; where both sides hold very many lines with very many differences it shows one change.
+    pub fn between(old: Option<&[u8]>, new: &str, max_bytes: u64) -> DiffResult {
+        let old = old.unwrap_or_default();
+        let new = new.as_bytes();
+        let size_bytes = (old.len() as u64).saturating_add(new.len() as u64);
+        if size_bytes > max_bytes {
+            return DiffResult::LeftOut(DiffLeftOut::TooLarge { limit_bytes: max_bytes, size_bytes });
+        }
+        if summarize(old).is_err() {
+            return DiffResult::LeftOut(DiffLeftOut::OldIsNotText);
+        }
+        let whole = Change { old: 0..old.len(), new: 0..new.len(), old_line: 0, new_line: 0 };
+        Diff::around(old, new, &[whole], max_bytes)
+    }
+
+    /// The diff of two texts that are equal outside of `changes`, which come in order.
+    ///
+    /// `max_bytes` bounds the lines of the diff, context included, on both sides together.
+    pub(crate) fn around(old: &[u8], new: &[u8], changes: &[Change], max_bytes: u64) -> DiffResult {
+        let changes: Vec<Change> = changes.iter().flat_map(|change| change.refined(old, new)).collect();
+        let hunks = change::group(old, &changes);
+        let size_bytes = hunks.iter().map(change::Group::bytes).sum();
+        if size_bytes > max_bytes {
+            return DiffResult::LeftOut(DiffLeftOut::TooLarge { limit_bytes: max_bytes, size_bytes });
+        }
+        DiffResult::Computed(Diff { hunks: hunks.iter().map(|group| group.hunk(old, new)).collect() })
+    }
+
+    /// The ranges that its hunks change.
+    pub fn changed_ranges(&self) -> ChangedRanges {
+        let mut changed = ChangedRanges::default();
+        for hunk in &self.hunks {
+            // Numbers of the next lines, from 1.
+            let mut old_next = hunk.old_start + u64::from(hunk.old_count == 0);
+            let mut new_next = hunk.new_start + u64::from(hunk.new_count == 0);
+            for run in hunk.lines.chunk_by(|a, b| is_context(a) == is_context(b)) {
+                let on_old = run.iter().filter(|line| line.kind != DiffLineKind::Added).count() as u64;
+                let on_new = run.iter().filter(|line| line.kind != DiffLineKind::Removed).count() as u64;
+                if !is_context(&run[0]) {
+                    changed.total += 1;
+                    if changed.ranges.len() < ChangedRanges::MAX_RANGES {
+                        changed.ranges.push(ChangedRange {
+                            old_start: old_next - u64::from(on_old == 0),
+                            old_count: on_old,
+                            new_start: new_next - u64::from(on_new == 0),
+                            new_count: on_new,
+                        });
+                    }
+                }
+                old_next += on_old;
+                new_next += on_new;
+            }
+        }
+        changed
     }
 
     /// The hunks as a unified diff without file headers, `\ No newline at end of file` included; empty when equal.
     pub fn to_unified(&self) -> String {
-        unimplemented!()
+        let mut text = String::new();
+        for hunk in &self.hunks {
+            let old = unified_range(hunk.old_start, hunk.old_count);
+            let new = unified_range(hunk.new_start, hunk.new_count);
+            writeln!(text, "@@ -{old} +{new} @@").expect("a string takes any text");
+            for line in &hunk.lines {
+                text.push(match line.kind {
+                    DiffLineKind::Context => ' ',
+                    DiffLineKind::Removed => '-',
+                    DiffLineKind::Added => '+',
+                });
+                text.push_str(&line.text);
+                text.push('\n');
+                if !line.has_newline {
+                    text.push_str("\\ No newline at end of file\n");
+                }
+            }
+        }
+        text
     }
 }
+
+fn is_context(line: &DiffLine) -> bool {
+    line.kind == DiffLineKind::Context
+}
+
+/// A count of 1 is left out, as patch and diff do.
+fn unified_range(start: u64, count: u64) -> String {
+    if count == 1 { start.to_string() } else { format!("{start},{count}") }
+}
+
+#[cfg(test)]
+pub(crate) use tests::patched;
+#[cfg(test)]
+mod tests;

@@ -2,12 +2,22 @@
 //!
 //! Matching sees a file as the model does: `\r\n` and `\n` are one line end, and a BOM is not there. Bytes outside
 //! the matched ranges stay as they are. Deliberately absent: regular expressions, fuzzy matching, any folding.
+//!
+//! [`matcher`] finds, [`splice`] replaces, [`near_miss`] explains why nothing was found; all three work on their own
+//! too, the first two on files that arrive in pieces. [`apply`] does it all for a content in memory.
+
+mod apply;
+pub mod matcher;
+pub mod near_miss;
+pub mod splice;
 
 use std::fmt;
 
+pub use apply::apply;
+
 use crate::diff::{ChangedRanges, DiffResult};
-use crate::error::{FsError, NearMiss, Result, SearchStop};
-use crate::limit::Limits;
+use crate::error::{ErrorKind, FsError, NearMiss, Result, SearchStop};
+use crate::limit::LimitName;
 use crate::text::{NotText, TextSummary};
 
 /// A validated edit.
@@ -27,8 +37,22 @@ impl EditRequest {
     ///
     /// # Errors
     /// `FS_INVALID_ARGUMENT` that names `old_string` or `new_string`.
-    pub fn new(_old_string: String, _new_string: String, _replace_all: bool) -> Result<EditRequest> {
-        unimplemented!()
+    pub fn new(old_string: String, new_string: String, replace_all: bool) -> Result<EditRequest> {
+        if old_string.is_empty() {
+            return Err(FsError::invalid_argument(
+                "old_string",
+                "an empty string",
+                "the text to replace; `write` sets the whole content of a file",
+            ));
+        }
+        if matcher::view_of(&old_string) == matcher::view_of(&new_string) {
+            return Err(FsError::invalid_argument(
+                "new_string",
+                "the same text as `old_string` (CRLF and LF are one line end)",
+                "another text: this edit would change nothing",
+            ));
+        }
+        Ok(EditRequest { old_string, new_string, replace_all })
     }
 
     /// The text to be replaced, as given.
@@ -140,20 +164,36 @@ pub enum EditRefusal {
 }
 
 impl From<EditRefusal> for FsError {
-    fn from(_refusal: EditRefusal) -> FsError {
-        unimplemented!()
+    fn from(refusal: EditRefusal) -> FsError {
+        match refusal {
+            EditRefusal::NotText(not_text) => not_text.into(),
+            EditRefusal::NotFound { near_misses, search_stopped } => {
+                let message = match near_misses.len() {
+                    0 => "`old_string` does not occur in the file".to_owned(),
+                    1 => "`old_string` does not occur in the file; 1 place nearly matches".to_owned(),
+                    count => format!("`old_string` does not occur in the file; {count} places nearly match"),
+                };
+                FsError::new(ErrorKind::EditNotFound { near_misses, search_stopped }, message)
+            }
+            EditRefusal::Ambiguous { match_count, lines } => {
+                let message = format!(
+                    "`old_string` occurs {match_count} times: make it longer so that it occurs once, or set \
+                     `replace_all`"
+                );
+                FsError::new(ErrorKind::AmbiguousEdit { match_count, lines }, message)
+            }
+            EditRefusal::TooLarge { limit_bytes, size_bytes } => {
+                let message = format!(
+                    "the edited file would have {size_bytes} bytes, `max_file_bytes` allows {limit_bytes}"
+                );
+                let limit_name = LimitName::MaxFileBytes;
+                FsError::new(ErrorKind::TooLarge { limit_name, limit_bytes, size_bytes }, message)
+            }
+        }
     }
 }
 
-/// Applies an edit to a whole content.
-///
-/// # Errors
-/// [`EditRefusal`]; the content is untouched then.
-pub fn apply(
-    _content: &[u8],
-    _edit: &EditRequest,
-    _limits: &Limits,
-    _patience: &dyn Patience,
-) -> Result<Edited, EditRefusal> {
-    unimplemented!()
-}
+#[cfg(test)]
+mod oracle;
+#[cfg(test)]
+mod tests;
