@@ -3,9 +3,19 @@
 //! One call runs gate, provider, record: the executor asks the gate for a guard, calls the provider once, and tells
 //! the gate what was observed. It sees providers and gates as traits only, knows no wire type and serves nothing.
 
+mod answer;
 mod call;
+mod edit;
 mod executor;
+mod lock;
+mod open;
+mod order;
+mod read;
+mod registry;
+mod remedy;
+mod scope;
 mod session;
+mod write;
 
 pub use call::{CallError, ExecuteRequest, ExecuteResponse};
 pub use executor::{Executor, ExecutorParts, ServerCapabilities};

@@ -1,10 +1,17 @@
 //! Sessions: a working directory, narrowed roots, a mode and a memory of what was observed.
+//!
+//! The memory itself is the policy gate's, under the session's key. Which sessions are open is the registry's.
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
+use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 use toolfs_core::clock::Timestamp;
-use toolfs_core::id::{SessionId, SessionName};
+use toolfs_core::id::{SessionId, SessionKey, SessionName};
+use toolfs_core::target::Target;
 
 /// Where unguessable bytes come from.
 pub trait Random: Send + Sync + fmt::Debug {
@@ -108,4 +115,80 @@ pub struct ForgetObservations {
     pub session: SessionId,
     /// What.
     pub scope: ForgetPaths,
+}
+
+/// A session that is open, or was: whoever holds one may still be finishing a call in it.
+///
+/// The secret is not in here; the key that it is found by derives from it and does not lead back.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) key: SessionKey,
+    pub(crate) name: SessionName,
+    pub(crate) owner: Caller,
+    pub(crate) cwd: Target,
+    /// What the session is narrowed to; none: all roots of the server.
+    pub(crate) roots: Vec<Target>,
+    /// The roots in effect, to be shown.
+    pub(crate) shown_roots: Vec<String>,
+    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) mode: SessionMode,
+    pub(crate) created: Timestamp,
+    pub(crate) usage: Usage,
+}
+
+impl Session {
+    /// When it ends unless it is used.
+    pub(crate) fn expires(&self, idle: Option<Duration>) -> Option<Timestamp> {
+        let idle_ms = i64::try_from(idle?.as_millis()).unwrap_or(i64::MAX);
+        Some(Timestamp(self.usage.last_used.load(Ordering::Acquire).saturating_add(idle_ms)))
+    }
+
+    /// What is public about it.
+    pub(crate) fn info(&self, idle: Option<Duration>) -> SessionInfo {
+        SessionInfo {
+            name: self.name.clone(),
+            cwd: self.cwd.display_path.clone(),
+            roots: self.shown_roots.clone(),
+            labels: self.labels.clone(),
+            mode: self.mode,
+            created: self.created,
+            expires: self.expires(idle),
+        }
+    }
+}
+
+/// Who is in a session, and when somebody last was.
+#[derive(Debug)]
+pub(crate) struct Usage {
+    /// When a call last came or ended, in milliseconds.
+    last_used: AtomicI64,
+    /// Read by each call in the session, written by its end.
+    calls: Arc<RwLock<()>>,
+}
+
+impl Usage {
+    pub(crate) fn since(now: Timestamp) -> Usage {
+        Usage { last_used: AtomicI64::new(now.0), calls: Arc::default() }
+    }
+
+    /// Counts a call in; `None` once the end has begun.
+    pub(crate) fn begin_call(&self, now: Timestamp) -> Option<OwnedRwLockReadGuard<()>> {
+        let call = Arc::clone(&self.calls).try_read_owned().ok()?;
+        self.touch(now);
+        Some(call)
+    }
+
+    /// Whether no call is in the session right now.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.calls.try_write().is_ok()
+    }
+
+    /// Waits until the calls in the session have ended. New ones must not find it any more.
+    pub(crate) async fn calls_ended(&self) {
+        drop(self.calls.write().await);
+    }
+
+    pub(crate) fn touch(&self, now: Timestamp) {
+        self.last_used.fetch_max(now.0, Ordering::AcqRel);
+    }
 }

@@ -145,10 +145,13 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// An order, and what was seen at it; `None`: it was forgotten.
+type ModelFact = (i64, Option<Observation>);
+
 /// The whole history, looked through at each question.
 #[derive(Default)]
 struct Model {
-    facts: HashMap<(u8, u8), Vec<(i64, Option<Observation>)>>,
+    facts: HashMap<(u8, u8), Vec<ModelFact>>,
     ended: HashSet<u8>,
 }
 

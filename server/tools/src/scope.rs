@@ -1,0 +1,211 @@
+//! What surrounds one tool call, and the steps that tools have in common.
+//!
+//! Each step is one call to the provider or the gate, or none. Deliberately absent: any look at a file. Whether
+//! something is there, and what, is the provider's to say, once, when it is asked to read or to change it.
+
+use toolfs_core::argument::FilePath;
+use toolfs_core::clock::Order;
+use toolfs_core::diff::{Diff, DiffLeftOut, DiffResult};
+use toolfs_core::error::{Code, ErrorKind, FsError, Result};
+use toolfs_core::guard::{EditGuard, Observation, WriteGuard};
+use toolfs_core::id::SessionKey;
+use toolfs_core::limit::Limits;
+use toolfs_core::notice::{Notice, NoticeKind};
+use toolfs_core::target::{FileKind, Target, TargetKey, display_form};
+use toolfs_policy::PolicyGate;
+use toolfs_provider::abort::{AbortSignal, aborted};
+use toolfs_provider::request::ResolveRequest;
+use toolfs_provider::{Provider, refusal};
+use tracing::Span;
+
+use crate::lock::{Turn, Turns};
+use crate::order::OrderSource;
+use crate::remedy::{self, SESSION_ROOTS_RULE};
+use crate::session::{Session, SessionMode};
+
+/// The surroundings of one call.
+#[derive(Debug)]
+pub(crate) struct Scope<'a> {
+    pub(crate) provider: &'a dyn Provider,
+    pub(crate) gate: Option<&'a dyn PolicyGate>,
+    pub(crate) orders: &'a OrderSource,
+    pub(crate) turns: &'a Turns,
+    pub(crate) limits: &'a Limits,
+    pub(crate) abort: &'a AbortSignal,
+    pub(crate) session: Option<&'a Session>,
+    pub(crate) dry_run: bool,
+    pub(crate) want_diff: bool,
+}
+
+impl Scope<'_> {
+    /// Finds what a path leads to, beneath the roots of the session.
+    pub(crate) async fn locate(&self, path: &FilePath) -> Result<Target> {
+        let target = self.resolve(path).await?;
+        let narrowed = self.session.map_or(&[][..], |session| &session.roots);
+        if narrowed.is_empty() || self.is_beneath(narrowed, &target.key).await? {
+            return Ok(target);
+        }
+        let asked = display_form(path.as_str().as_bytes());
+        let message = format!("`{asked}` lies outside of the roots of this session");
+        Err(FsError::new(ErrorKind::SandboxDenied { rule: SESSION_ROOTS_RULE.to_owned() }, message))
+    }
+
+    /// Finds what a path leads to, if it may be changed.
+    pub(crate) async fn locate_for_change(&self, path: &FilePath) -> Result<Target> {
+        let asked = || display_form(path.as_str().as_bytes());
+        if self.session.is_some_and(|session| session.mode == SessionMode::ReadOnly) {
+            return Err(refusal::read_only(asked()));
+        }
+        let target = self.locate(path).await?;
+        match &target.protected_rule {
+            Some(rule) => Err(refusal::protected(asked(), rule)),
+            None => Ok(target),
+        }
+    }
+
+    /// Waits until no other change of the target is under way in the session. Without a session there is nothing to
+    /// keep in order.
+    pub(crate) async fn take_turn(&self, target: &Target) -> Result<Option<Turn>> {
+        let Some(session) = self.session else { return Ok(None) };
+        self.unless_aborted(async { Ok(Some(self.turns.take(&session.key, &target.key).await)) }).await
+    }
+
+    /// Asks for the intent of a write.
+    pub(crate) async fn write_intent(&self, target: &Target) -> Result<WriteGuard> {
+        let guard = match self.gate {
+            Some(gate) => self.unless_aborted(gate.decide_write(self.session_key(), &target.key)).await?,
+            None => WriteGuard::Unconditional,
+        };
+        Span::current().record(
+            "guard",
+            match guard {
+                WriteGuard::Unconditional => "unconditional",
+                WriteGuard::CreateIfAbsent => "create_if_absent",
+                WriteGuard::ReplaceIfVersion(_) => "replace_if_version",
+            },
+        );
+        Ok(guard)
+    }
+
+    /// Asks for the intent of an edit.
+    pub(crate) async fn edit_intent(&self, target: &Target) -> Result<EditGuard> {
+        let guard = match self.gate {
+            Some(gate) => self.unless_aborted(gate.decide_edit(self.session_key(), &target.key)).await?,
+            None => EditGuard::Unconditional,
+        };
+        Span::current().record(
+            "guard",
+            match guard {
+                EditGuard::Unconditional => "unconditional",
+                EditGuard::ReplaceIfVersion(_) => "replace_if_version",
+            },
+        );
+        Ok(guard)
+    }
+
+    /// Tells the gate what was seen. A dry run tells nothing, and without a session there is nobody to remember it.
+    ///
+    /// What was done stays done when the gate cannot be told: the caller gets a notice instead. So this does not look
+    /// at the abort signal either.
+    pub(crate) async fn observed(
+        &self,
+        target: &Target,
+        observation: Observation,
+        order: Order,
+    ) -> Option<Notice> {
+        let (Some(gate), Some(session), false) = (self.gate, self.session, self.dry_run) else { return None };
+        let failure = gate.record_observation(&session.key, &target.key, observation, order).await.err()?;
+        tracing::warn!(session = %session.name, code = %failure.code(), "an observation was not recorded");
+        let path = &target.display_path;
+        let text = format!("what this call saw was not recorded: read `{path}` again before changing it");
+        Some(Notice::new(NoticeKind::ObservationNotRecorded, text))
+    }
+
+    /// The diff of an outcome, and a notice if one was wanted and is not there.
+    pub(crate) fn diff(&self, reported: Option<DiffResult>) -> (DiffResult, Option<Notice>) {
+        if !self.wants_diff() {
+            // Nobody asked, so nobody looks at it: an empty one stands in.
+            return (DiffResult::Computed(Diff::default()), None);
+        }
+        let left_out = match &reported {
+            Some(DiffResult::Computed(_)) => None,
+            Some(DiffResult::LeftOut(DiffLeftOut::TooLarge { limit_bytes, size_bytes })) => Some(format!(
+                "the diff is left out: old and new content are {size_bytes} bytes together, the limit is {limit_bytes}"
+            )),
+            Some(DiffResult::LeftOut(DiffLeftOut::OldIsNotText)) => {
+                Some("the diff is left out: the old content is no text".to_owned())
+            }
+            None => Some("the diff is left out: the provider made none".to_owned()),
+        };
+        let notice = left_out.map(|text| Notice::new(NoticeKind::DiffLeftOut, text));
+        (reported.unwrap_or_else(|| DiffResult::Computed(Diff::default())), notice)
+    }
+
+    /// A dry run always shows what would change.
+    pub(crate) fn wants_diff(&self) -> bool {
+        self.want_diff || self.dry_run
+    }
+
+    fn session_key(&self) -> Option<&SessionKey> {
+        self.session.map(|session| &session.key)
+    }
+
+    async fn resolve(&self, path: &FilePath) -> Result<Target> {
+        let cwd = self.session.map(|session| session.cwd.raw_path.clone());
+        let request = ResolveRequest { cwd, path: path.as_str().as_bytes().to_vec() };
+        match self.provider.resolve(self.abort, &request).await {
+            Ok(target) => Ok(target),
+            Err(error) if is_about_a_parent(error.code()) && !path.as_str().starts_with('/') => {
+                Err(self.blame_cwd(error).await)
+            }
+            Err(error) => Err(in_terms_of_the_tool(error)),
+        }
+    }
+
+    /// A relative path that leads nowhere may do so because the session's directory is gone: that is said then.
+    async fn blame_cwd(&self, error: FsError) -> FsError {
+        let Some(session) = self.session else { return error };
+        let is_gone = match self.provider.stat(self.abort, &session.cwd.key, false).await {
+            Ok(stat) => stat.kind != FileKind::Directory,
+            Err(failure) => is_about_a_parent(failure.code()),
+        };
+        if !is_gone {
+            return error;
+        }
+        let message =
+            format!("the working directory `{}` of this session is no more", session.cwd.display_path);
+        remedy::for_lost_cwd(FsError::new(error.kind().clone(), message))
+    }
+
+    async fn is_beneath(&self, roots: &[Target], target: &TargetKey) -> Result<bool> {
+        for root in roots {
+            if self.provider.contains(self.abort, &root.key, target).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Does something that may be given up at any point, until the call is aborted.
+    async fn unless_aborted<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        tokio::select! {
+            biased;
+            cause = self.abort.fired() => Err(aborted(cause)),
+            done = work => done,
+        }
+    }
+}
+
+fn is_about_a_parent(code: Code) -> bool {
+    matches!(code, Code::NotFound | Code::NotDirectory)
+}
+
+/// The provider calls the argument `path`; the tools call it `file_path`.
+fn in_terms_of_the_tool(error: FsError) -> FsError {
+    if let ErrorKind::InvalidArgument { field, actual, expected } = error.kind()
+        && field == "path"
+    {
+        return FsError::invalid_argument("file_path", actual, expected);
+    }
+    error
+}
