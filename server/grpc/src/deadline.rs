@@ -1,0 +1,118 @@
+//! The caller's deadline: when to give up, so that the answer still arrives in time.
+//!
+//! The transport knows the deadline too, and at its end answers a bare `CANCELLED`. Ours comes a margin earlier, stops
+//! the work through its signal, and is answered with `DEADLINE_EXCEEDED` and its reason.
+
+use std::time::Duration;
+
+use http::{HeaderMap, Request};
+use tokio::time::Instant;
+
+/// The header in which gRPC carries how much time a caller gives.
+const TIMEOUT_HEADER: &str = "grpc-timeout";
+
+/// The longest time that is kept for stopping the work and sending the answer.
+const MAX_MARGIN: Duration = Duration::from_millis(100);
+
+/// The two moments of a call with a deadline, both before the caller's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Deadline {
+    /// When the work is told to stop.
+    pub(crate) stop_at: Instant,
+    /// When the caller is answered, whether or not the work has stopped.
+    pub(crate) answer_at: Instant,
+}
+
+impl Deadline {
+    /// The moments of a call that arrived just now and has `timeout`; `None` for a time that no clock can hold.
+    fn after(timeout: Duration) -> Option<Deadline> {
+        let margin = (timeout / 10).min(MAX_MARGIN);
+        let end = Instant::now().checked_add(timeout)?;
+        Some(Deadline { stop_at: end - margin, answer_at: end - margin / 2 })
+    }
+}
+
+/// Notes the deadline when a request arrives: its body may take a while to follow.
+pub(crate) fn note<B>(mut request: Request<B>) -> Request<B> {
+    if let Some(deadline) = timeout(request.headers()).and_then(Deadline::after) {
+        request.extensions_mut().insert(deadline);
+    }
+    request
+}
+
+/// The deadline that [`note`] found.
+pub(crate) fn of<T>(request: &tonic::Request<T>) -> Option<Deadline> {
+    request.extensions().get::<Deadline>().copied()
+}
+
+fn timeout(headers: &HeaderMap) -> Option<Duration> {
+    parse(headers.get(TIMEOUT_HEADER)?.to_str().ok()?)
+}
+
+/// Reads a time as gRPC spells it: 1 to 8 digits and a unit. Anything else is no deadline, as the transport has it.
+fn parse(text: &str) -> Option<Duration> {
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    if digits.len() > 8 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let value: u64 = digits.parse().ok()?;
+    match unit {
+        "H" => Some(Duration::from_secs(value * 60 * 60)),
+        "M" => Some(Duration::from_secs(value * 60)),
+        "S" => Some(Duration::from_secs(value)),
+        "m" => Some(Duration::from_millis(value)),
+        "u" => Some(Duration::from_micros(value)),
+        "n" => Some(Duration::from_nanos(value)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_is_read_as_grpc_spells_it() {
+        for (text, expected) in [
+            ("1H", Some(Duration::from_secs(3_600))),
+            ("2M", Some(Duration::from_secs(120))),
+            ("3S", Some(Duration::from_secs(3))),
+            ("250m", Some(Duration::from_millis(250))),
+            ("7u", Some(Duration::from_micros(7))),
+            ("99999999n", Some(Duration::from_nanos(99_999_999))),
+            ("0m", Some(Duration::ZERO)),
+            ("", None),
+            ("S", None),
+            ("5", None),
+            ("-5S", None),
+            ("+5S", None),
+            ("1.5S", None),
+            ("123456789S", None),
+            ("5 S", None),
+            ("5é", None),
+        ] {
+            assert_eq!(parse(text), expected, "{text:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_answer_leaves_before_the_callers_time_is_over() {
+        let now = Instant::now();
+        let short = Deadline::after(Duration::from_millis(50)).unwrap();
+        assert_eq!(short.stop_at - now, Duration::from_millis(45));
+        assert_eq!(short.answer_at - now, Duration::from_micros(47_500));
+
+        let long = Deadline::after(Duration::from_secs(60)).unwrap();
+        assert_eq!(long.stop_at - now, Duration::from_millis(59_900));
+        assert_eq!(long.answer_at - now, Duration::from_millis(59_950));
+    }
+
+    #[tokio::test]
+    async fn a_deadline_beyond_the_clock_is_none() {
+        let far = parse("99999999H").unwrap();
+        if let Some(deadline) = Deadline::after(far) {
+            assert!(deadline.stop_at > Instant::now());
+        }
+        assert_eq!(Deadline::after(Duration::MAX), None);
+    }
+}

@@ -1,0 +1,5 @@
+//! What goes around every RPC.
+
+pub(crate) mod compression;
+pub(crate) mod drain;
+pub(crate) mod trace;

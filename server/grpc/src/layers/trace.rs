@@ -1,0 +1,370 @@
+//! One span per RPC, and one line in the log per error.
+//!
+//! The span has OpenTelemetry's names for RPCs (`rpc.system`, `rpc.service`, `rpc.method`, `rpc.grpc.status_code`) and
+//! ours (`toolfs.tool`, `toolfs.session`, `toolfs.code`, `toolfs.guard`, `toolfs.bytes`, `request_id`); what a call only
+//! learns on its way is declared empty and recorded later. The `traceparent` of a caller is continued.
+//!
+//! Never in a span or a line: content, arguments, the secret of a session.
+
+use std::error::Error;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response};
+use http_body::{Body, Frame, SizeHint};
+use opentelemetry::propagation::{Extractor, TextMapPropagator as _};
+use opentelemetry_sdk::propagation::TraceContextPropagator;
+use tonic::{Code, Status};
+use toolfs_core::argument::ToolName;
+use toolfs_core::error::{self, FsError};
+use toolfs_core::guard::{EditGuard, WriteGuard};
+use toolfs_core::id::{RequestId, SessionName};
+use toolfs_core::outcome::{Outcome, ToolResult};
+use toolfs_tools::SessionInfo;
+use tower_layer::Layer;
+use tower_service::Service;
+use tracing::field::Empty;
+use tracing::{Instrument as _, Span};
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+
+/// The header that carries the caller's span.
+const TRACE_PARENT_HEADER: &str = "traceparent";
+
+/// The longest path of an RPC that is told in a span; a longer one is no RPC.
+const MAX_PATH_BYTES: usize = 128;
+
+/// Puts [`Trace`] around a service.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TraceLayer;
+
+impl<S> Layer<S> for TraceLayer {
+    type Service = Trace<S>;
+
+    fn layer(&self, inner: S) -> Trace<S> {
+        Trace { inner }
+    }
+}
+
+/// A service whose RPCs have spans.
+#[derive(Clone, Debug)]
+pub(crate) struct Trace<S> {
+    inner: S,
+}
+
+impl<S, Q, B> Service<Request<Q>> for Trace<S>
+where
+    S: Service<Request<Q>, Response = Response<B>>,
+    S::Future: Send + 'static,
+{
+    type Response = Response<TraceBody<B>>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<Q>) -> Self::Future {
+        let span = rpc_span(request.uri().path());
+        if request.headers().contains_key(TRACE_PARENT_HEADER) {
+            let parent = TraceContextPropagator::new().extract(&Headers(request.headers()));
+            // Without a layer of OpenTelemetry there is no trace that could be continued.
+            let _ = span.set_parent(parent);
+        }
+        let end = End { span: span.clone(), told: false };
+        let call = span.in_scope(|| self.inner.call(request));
+        Box::pin(
+            async move {
+                let mut end = end;
+                let response = call.await?;
+                if let Some(status) = response.extensions().get::<Status>() {
+                    log_status(status);
+                }
+                if let Some(code) = status_code(response.headers()) {
+                    end.tell(code);
+                }
+                Ok(response.map(|inner| TraceBody { inner, end }))
+            }
+            .instrument(span),
+        )
+    }
+}
+
+fn rpc_span(path: &str) -> Span {
+    let (service, method) = names(path).unwrap_or(("unknown", "unknown"));
+    tracing::info_span!(
+        "rpc",
+        otel.name = format_args!("{service}/{method}"),
+        otel.kind = "server",
+        otel.status_code = Empty,
+        rpc.system = "grpc",
+        rpc.service = service,
+        rpc.method = method,
+        rpc.grpc.status_code = Empty,
+        toolfs.tool = Empty,
+        toolfs.session = Empty,
+        toolfs.code = Empty,
+        toolfs.guard = Empty,
+        toolfs.bytes = Empty,
+        request_id = Empty,
+    )
+}
+
+/// The service and the method of a path that can be an RPC's.
+fn names(path: &str) -> Option<(&str, &str)> {
+    let (service, method) = path.strip_prefix('/')?.split_once('/')?;
+    let plain = |name: &str| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._".contains(&byte))
+    };
+    (path.len() <= MAX_PATH_BYTES && plain(service) && plain(method)).then_some((service, method))
+}
+
+struct Headers<'a>(&'a HeaderMap);
+
+impl Extractor for Headers<'_> {
+    fn get(&self, key: &str) -> Option<&str> {
+        self.0.get(key)?.to_str().ok()
+    }
+
+    fn keys(&self) -> Vec<&str> {
+        self.0.keys().map(http::HeaderName::as_str).collect()
+    }
+}
+
+/// The end of an RPC, told once. One whose future or body is dropped before was cancelled by its caller.
+#[derive(Debug)]
+struct End {
+    span: Span,
+    told: bool,
+}
+
+impl End {
+    fn tell(&mut self, code: Code) {
+        if std::mem::replace(&mut self.told, true) {
+            return;
+        }
+        self.span.record("rpc.grpc.status_code", i64::from(i32::from(code)));
+        if is_error_of_the_server(code) {
+            self.span.record("otel.status_code", "ERROR");
+        }
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.tell(Code::Cancelled);
+    }
+}
+
+/// Which codes are errors of a server by OpenTelemetry's conventions.
+fn is_error_of_the_server(code: Code) -> bool {
+    match code {
+        Code::Unknown
+        | Code::DeadlineExceeded
+        | Code::Unimplemented
+        | Code::Internal
+        | Code::Unavailable
+        | Code::DataLoss => true,
+        Code::Ok
+        | Code::Cancelled
+        | Code::InvalidArgument
+        | Code::NotFound
+        | Code::AlreadyExists
+        | Code::PermissionDenied
+        | Code::ResourceExhausted
+        | Code::FailedPrecondition
+        | Code::Aborted
+        | Code::OutOfRange
+        | Code::Unauthenticated => false,
+    }
+}
+
+fn status_code(headers: &HeaderMap) -> Option<Code> {
+    headers.get(Status::GRPC_STATUS).map(|value| Code::from_bytes(value.as_bytes()))
+}
+
+/// A body within the span of its RPC.
+#[derive(Debug)]
+pub(crate) struct TraceBody<B> {
+    inner: B,
+    end: End,
+}
+
+impl<B: Body<Data = Bytes> + Unpin> Body for TraceBody<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let span = self.end.span.clone();
+        let frame = ready!(span.in_scope(|| Pin::new(&mut self.inner).poll_frame(cx)));
+        if let Some(Ok(frame)) = &frame
+            && let Some(code) = frame.trailers_ref().and_then(status_code)
+        {
+            self.end.tell(code);
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+/// Records which tool is called.
+pub(crate) fn call(tool: Option<ToolName>, request_id: Option<&RequestId>) {
+    let span = Span::current();
+    if let Some(tool) = tool {
+        span.record("toolfs.tool", tool.as_str());
+    }
+    if let Some(request_id) = request_id {
+        span.record("request_id", request_id.as_str());
+    }
+}
+
+/// Records the public name of a session, looked up only where somebody listens.
+pub(crate) async fn session(look_up: impl AsyncFnOnce() -> Option<SessionInfo>) {
+    if !Span::current().is_disabled()
+        && let Some(info) = look_up().await
+    {
+        session_name(&info.name);
+    }
+}
+
+/// Records the public name of a session.
+pub(crate) fn session_name(name: &SessionName) {
+    Span::current().record("toolfs.session", name.as_str());
+}
+
+/// Records how a tool call ended, and logs its error.
+pub(crate) fn result(result: &ToolResult) {
+    match result {
+        ToolResult::Done(outcome) => record_outcome(outcome),
+        ToolResult::Refused(error) => record_error(error),
+        ToolResult::PublishedNotDurable(outcome, error) => {
+            record_outcome(outcome);
+            record_error(error);
+        }
+    }
+}
+
+fn record_outcome(outcome: &Outcome) {
+    let span = Span::current();
+    match outcome {
+        Outcome::Read(read) => {
+            span.record("toolfs.bytes", read.block.text_bytes() as u64);
+        }
+        Outcome::Write(write) => {
+            span.record("toolfs.bytes", write.size_bytes);
+            span.record(
+                "toolfs.guard",
+                match write.guard {
+                    WriteGuard::Unconditional => "unconditional",
+                    WriteGuard::CreateIfAbsent => "create_if_absent",
+                    WriteGuard::ReplaceIfVersion(_) => "replace_if_version",
+                },
+            );
+        }
+        Outcome::Edit(edit) => {
+            span.record("toolfs.bytes", edit.size_bytes);
+            span.record(
+                "toolfs.guard",
+                match edit.guard {
+                    EditGuard::Unconditional => "unconditional",
+                    EditGuard::ReplaceIfVersion(_) => "replace_if_version",
+                },
+            );
+        }
+    }
+}
+
+fn record_error(error: &FsError) {
+    Span::current().record("toolfs.code", error.code().as_str());
+    let (code, cause) = (error.code().as_str(), causes(error.source()));
+    match error.code() {
+        error::Code::NoSpace | error::Code::IoError | error::Code::Unavailable => {
+            tracing::warn!(code, cause, "{}", error.message());
+        }
+        error::Code::NotFound
+        | error::Code::NotDirectory
+        | error::Code::NotRegularFile
+        | error::Code::NotText
+        | error::Code::TooLarge
+        | error::Code::OutOfRange
+        | error::Code::PermissionDenied
+        | error::Code::SandboxDenied
+        | error::Code::StaleVersion
+        | error::Code::NotObserved
+        | error::Code::AmbiguousEdit
+        | error::Code::EditNotFound
+        | error::Code::InvalidArgument
+        | error::Code::Unsupported
+        | error::Code::Aborted => tracing::debug!(code, cause, "{}", error.message()),
+    }
+}
+
+fn log_status(status: &Status) {
+    let (code, cause) = (i32::from(status.code()), causes(status.source()));
+    match status.code() {
+        Code::Internal | Code::Unknown | Code::DataLoss => {
+            tracing::error!(code, cause, "{}", status.message());
+        }
+        Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted => {
+            tracing::warn!(code, cause, "{}", status.message());
+        }
+        Code::Ok
+        | Code::Cancelled
+        | Code::InvalidArgument
+        | Code::NotFound
+        | Code::AlreadyExists
+        | Code::PermissionDenied
+        | Code::FailedPrecondition
+        | Code::Aborted
+        | Code::OutOfRange
+        | Code::Unimplemented
+        | Code::Unauthenticated => tracing::debug!(code, cause, "{}", status.message()),
+    }
+}
+
+/// An error and what it came from, first to last; `None` where there is none.
+fn causes(error: Option<&(dyn Error + 'static)>) -> Option<String> {
+    let chain: Vec<_> =
+        std::iter::successors(error, |&error| error.source()).map(ToString::to_string).collect();
+    (!chain.is_empty()).then(|| chain.join(": "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_is_no_rpc_does_not_name_a_span() {
+        let long = format!("/{}/Execute", "s".repeat(MAX_PATH_BYTES));
+        for (path, expected) in [
+            ("/toolfs.v1.ToolService/Execute", Some(("toolfs.v1.ToolService", "Execute"))),
+            ("/", None),
+            ("/favicon.ico", None),
+            ("/a/b/c", None),
+            ("/a/%2e", None),
+            (long.as_str(), None),
+        ] {
+            assert_eq!(names(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn an_error_is_told_with_what_it_came_from() {
+        let source = std::io::Error::other("disk on fire");
+        let error = FsError::new(error::ErrorKind::IoError, "the storage failed").with_source(source);
+        let chain = causes(Some(&error)).unwrap();
+        assert_eq!(chain, "FS_IO_ERROR: the storage failed: disk on fire");
+        assert_eq!(causes(None), None);
+    }
+}

@@ -1,0 +1,259 @@
+//! The server: services on connections, from the first one to the end of the drain.
+//!
+//! Health turns to serving last at the start, and to not serving first at the end. Then new calls are refused, calls in
+//! flight go on until the drain limit, and what remains then is told to stop and cut.
+
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, FutureExt as _, try_join_all};
+use futures_util::stream::{self, Stream, StreamExt as _};
+use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
+use tonic::codec::CompressionEncoding;
+use tonic::service::Routes;
+use tonic::transport::server::Connected;
+use tonic_health::ServingStatus;
+use tonic_health::pb::health_server::HealthServer;
+use tonic_health::server::{HealthReporter, HealthService};
+use toolfs_contract::v1::session_service_server::SessionServiceServer;
+use toolfs_contract::v1::tool_service_server::ToolServiceServer;
+use toolfs_tools::Executor;
+use tower::util::MapRequestLayer;
+
+use crate::connection::{Connection, Phases};
+use crate::convert::capability::Transport;
+use crate::deadline;
+use crate::layers::drain::DrainLayer;
+use crate::layers::trace::TraceLayer;
+use crate::listener::{self, Listener};
+use crate::reflection::{self, name_of};
+use crate::session_service::SessionService;
+use crate::task::Calls;
+use crate::tool_service::ToolService;
+
+/// After how long without a sign of life a client is asked for one.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(60);
+/// How long the client then has to answer.
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long calls that are told to stop have for it, and connections that are cut have to end.
+const STOP_GRACE: Duration = Duration::from_millis(250);
+
+/// How a server serves.
+#[derive(Clone, Debug)]
+pub struct ServeOptions {
+    /// The size of one message, in both directions. A larger one is refused by the transport with a bare status.
+    pub max_message_bytes: usize,
+    /// The server's version, as `GetCapabilities` tells it.
+    pub server_version: String,
+    /// How long calls in flight may go on after the shutdown began.
+    pub drain_limit: Duration,
+    /// How long a client may take to send the preface of HTTP/2 (its first 24 bytes).
+    pub handshake_timeout: Duration,
+}
+
+/// How a server ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drain {
+    /// Every call ended by itself.
+    Complete,
+    /// The limit was over first.
+    LimitReached {
+        /// How many calls were still in flight then. They were told to stop; 0 means that only connections were left.
+        calls_cut: usize,
+    },
+}
+
+/// Why a server could not serve.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// There is no listener.
+    #[error("there is no listener to serve on")]
+    NoListener,
+    /// The contract cannot be reflected.
+    #[error("the descriptors of the contract cannot be served")]
+    Reflection(#[from] tonic_reflection::server::Error),
+    /// The transport failed.
+    #[error("the transport failed")]
+    Transport(#[from] tonic::transport::Error),
+}
+
+/// The services of toolfs over an executor.
+///
+/// Served are ToolService, SessionService, health, and reflection in both of its versions. Every other method is
+/// `UNIMPLEMENTED`.
+#[derive(Debug)]
+pub struct Server {
+    executor: Arc<Executor>,
+    options: ServeOptions,
+    calls: Calls,
+    phases: Phases,
+    health: HealthReporter,
+}
+
+impl Server {
+    /// A server that does not serve yet.
+    pub fn new(executor: Arc<Executor>, options: ServeOptions) -> Server {
+        Server {
+            executor,
+            options,
+            calls: Calls::default(),
+            phases: Phases::default(),
+            health: HealthReporter::new(),
+        }
+    }
+
+    /// Serves until `shutdown` resolves, then drains.
+    ///
+    /// # Errors
+    /// [`ServeError`]. A connection that fails is no error of the server.
+    pub async fn serve(
+        self,
+        listeners: Vec<Listener>,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<Drain, ServeError> {
+        if listeners.is_empty() {
+            return Err(ServeError::NoListener);
+        }
+        let served = self.services()?;
+        let on_listeners = listeners.into_iter().map(|listener| match listener {
+            Listener::Tcp(listener) => self.on_connections(&served, listener::tcp(listener)),
+            Listener::Unix(listener) => self.on_connections(&served, listener::unix(listener)),
+        });
+        let serving = try_join_all(on_listeners.collect::<Vec<_>>()).map(|ended| ended.map(|_| ()));
+        self.drive(served.names, serving, shutdown).await
+    }
+
+    /// Serves on connections that somebody else made, in memory for instance, until `shutdown` resolves, then drains.
+    /// The end of `connections` does not end the server.
+    ///
+    /// # Errors
+    /// As [`Server::serve`].
+    pub async fn serve_connections<IO, S>(
+        self,
+        connections: S,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<Drain, ServeError>
+    where
+        IO: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
+        S: Stream<Item = io::Result<IO>> + Send + 'static,
+    {
+        let served = self.services()?;
+        let serving = self.on_connections(&served, connections.chain(stream::pending()));
+        self.drive(served.names, serving, shutdown).await
+    }
+
+    fn services(&self) -> Result<Served, ServeError> {
+        let limit = self.options.max_message_bytes;
+        let transport =
+            Transport { server_version: self.options.server_version.clone(), max_message_bytes: limit };
+
+        let tools = ToolService::new(Arc::clone(&self.executor), transport, self.calls.clone());
+        let tools = ToolServiceServer::new(tools)
+            .max_decoding_message_size(limit)
+            .max_encoding_message_size(limit)
+            .accept_compressed(CompressionEncoding::Gzip)
+            .accept_compressed(CompressionEncoding::Zstd)
+            .send_compressed(CompressionEncoding::Gzip)
+            .send_compressed(CompressionEncoding::Zstd);
+        let sessions = SessionService::new(Arc::clone(&self.executor), self.calls.clone());
+        let sessions = SessionServiceServer::new(sessions)
+            .max_decoding_message_size(limit)
+            .max_encoding_message_size(limit)
+            .accept_compressed(CompressionEncoding::Gzip)
+            .accept_compressed(CompressionEncoding::Zstd)
+            .send_compressed(CompressionEncoding::Gzip)
+            .send_compressed(CompressionEncoding::Zstd);
+        let health = HealthServer::new(HealthService::from_health_reporter(self.health.clone()));
+
+        let names = [name_of(&tools), name_of(&sessions)];
+        let (reflection, reflection_alpha) = reflection::services(&names)?;
+        let routes = Routes::new(tools)
+            .add_service(sessions)
+            .add_service(health)
+            .add_service(reflection)
+            .add_service(reflection_alpha)
+            .prepare();
+        Ok(Served { routes, names })
+    }
+
+    /// Serves on one source of connections. The future ends when the drain began and every connection has ended.
+    fn on_connections<IO, S>(
+        &self,
+        served: &Served,
+        connections: S,
+    ) -> BoxFuture<'static, Result<(), tonic::transport::Error>>
+    where
+        IO: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
+        S: Stream<Item = io::Result<IO>> + Send + 'static,
+    {
+        let phases = self.phases.clone();
+        let drain = self.phases.drain.clone();
+        let limit = self.options.handshake_timeout;
+        let connections =
+            connections.map(move |accepted| accepted.map(|io| Connection::new(io, limit, &phases)));
+        tonic::transport::Server::builder()
+            .http2_keepalive_interval(Some(KEEPALIVE_INTERVAL))
+            .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
+            .layer(MapRequestLayer::new(deadline::note::<tonic::body::Body>))
+            .layer(TraceLayer)
+            .layer(DrainLayer { drain: drain.clone() })
+            .serve_with_incoming_shutdown(served.routes.clone(), connections, drain.cancelled_owned())
+            .boxed()
+    }
+
+    async fn drive(
+        self,
+        names: [&'static str; 2],
+        serving: impl Future<Output = Result<(), tonic::transport::Error>> + Send,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<Drain, ServeError> {
+        let mut serving = pin!(serving);
+        self.tell_health(names, ServingStatus::Serving).await;
+        tokio::select! {
+            ended = &mut serving => {
+                ended?;
+                return Ok(Drain::Complete);
+            }
+            () = shutdown => {}
+        }
+
+        self.tell_health(names, ServingStatus::NotServing).await;
+        self.calls.refuse_new();
+        self.phases.drain.cancel();
+        let mut quiet = pin!(async {
+            let ended = serving.await;
+            self.calls.all_ended().await;
+            ended
+        });
+        if let Ok(ended) = timeout(self.options.drain_limit, &mut quiet).await {
+            ended?;
+            return Ok(Drain::Complete);
+        }
+
+        let calls_cut = self.calls.in_flight();
+        self.calls.stop_all();
+        if timeout(STOP_GRACE, &mut quiet).await.is_err() {
+            self.phases.cut.cancel();
+            // A connection that does not even hear this ends with the runtime.
+            let _ = timeout(STOP_GRACE, &mut quiet).await;
+        }
+        Ok(Drain::LimitReached { calls_cut })
+    }
+
+    async fn tell_health(&self, names: [&'static str; 2], status: ServingStatus) {
+        for name in [""].into_iter().chain(names) {
+            self.health.set_service_status(name, status).await;
+        }
+    }
+}
+
+/// The services, and the names of ours.
+struct Served {
+    routes: Routes,
+    names: [&'static str; 2],
+}

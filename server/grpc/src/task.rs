@@ -1,0 +1,249 @@
+//! The calls of a server, each in a task of its own: the one place that spawns.
+//!
+//! - a client that goes away never stops the work half-way: its abort signal fires, and the work ends where it may
+//! - a panic ends its call with the reason `INTERNAL`, and nothing else
+//! - the calls in flight are counted, so that a drain knows what it waits for
+//!
+//! What is on disk when a handler's future is dropped: the task goes on, so a mutation aborts before publication or is
+//! published whole.
+
+use std::future::Future;
+use std::pin::pin;
+
+use tokio::task::{JoinError, JoinHandle};
+use tokio::time::sleep_until;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tonic::Status;
+use toolfs_contract::code::CallReason;
+use toolfs_core::error::{AbortCause, Published};
+use toolfs_provider::abort::AbortSignal;
+use tracing::Instrument as _;
+
+use crate::deadline::Deadline;
+use crate::status;
+
+/// What a call may leave behind when nobody waits for its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Nothing.
+    None,
+    /// Perhaps a change.
+    Change,
+}
+
+/// The calls of a server. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Calls {
+    tasks: TaskTracker,
+    out_of_patience: CancellationToken,
+}
+
+impl Calls {
+    /// Runs one call to its end, or to the caller's deadline.
+    ///
+    /// # Errors
+    /// Those of the work; `SHUTTING_DOWN` once the drain began; `DEADLINE_EXCEEDED`; `INTERNAL` after a panic.
+    pub(crate) async fn run<T, W, F>(
+        &self,
+        deadline: Option<Deadline>,
+        effect: Effect,
+        work: W,
+    ) -> Result<T, Status>
+    where
+        T: Send + 'static,
+        W: FnOnce(AbortSignal) -> F,
+        F: Future<Output = Result<T, Status>> + Send + 'static,
+    {
+        if self.tasks.is_closed() {
+            return Err(status::refused(CallReason::ShuttingDown, SHUTTING_DOWN));
+        }
+        let abort = AbortSignal::new();
+        let _caller = CallerPresence(abort.clone());
+        let mut task = self.spawn(&abort, work(abort.clone()));
+
+        let Some(deadline) = deadline else {
+            return ended(task.await);
+        };
+        tokio::select! {
+            biased;
+            end = &mut task => return ended(end),
+            () = sleep_until(deadline.stop_at) => abort.fire(AbortCause::DeadlineExceeded),
+        }
+        tokio::select! {
+            biased;
+            end = &mut task => ended(end),
+            () = sleep_until(deadline.answer_at) => Err(status::out_of_time(match effect {
+                Effect::None => Published::No,
+                Effect::Change => Published::Maybe,
+            })),
+        }
+    }
+
+    /// Refuses calls from now on.
+    pub(crate) fn refuse_new(&self) {
+        self.tasks.close();
+    }
+
+    /// Waits until no call is in flight. New ones must have been refused.
+    pub(crate) async fn all_ended(&self) {
+        self.tasks.wait().await;
+    }
+
+    /// Tells the calls in flight to stop because the server does.
+    pub(crate) fn stop_all(&self) {
+        self.out_of_patience.cancel();
+    }
+
+    /// How many calls are in flight.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.tasks.len()
+    }
+
+    fn spawn<T, F>(&self, abort: &AbortSignal, work: F) -> JoinHandle<Result<T, Status>>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Status>> + Send + 'static,
+    {
+        let abort = abort.clone();
+        let out_of_patience = self.out_of_patience.clone();
+        let watched = async move {
+            let mut work = pin!(work);
+            tokio::select! {
+                biased;
+                end = &mut work => return end,
+                () = out_of_patience.cancelled() => abort.fire(AbortCause::Draining),
+            }
+            work.await
+        };
+        self.tasks.spawn(watched.in_current_span())
+    }
+}
+
+/// The message of a refusal during the drain.
+pub(crate) const SHUTTING_DOWN: &str = "the server is shutting down: call another one, or this one later";
+
+/// Fires the signal when the caller's side of the call is gone. After the end of the work that does nothing.
+struct CallerPresence(AbortSignal);
+
+impl Drop for CallerPresence {
+    fn drop(&mut self) {
+        self.0.fire(AbortCause::Cancelled);
+    }
+}
+
+fn ended<T>(end: Result<Result<T, Status>, JoinError>) -> Result<T, Status> {
+    match end {
+        Ok(result) => result,
+        Err(error) if error.is_panic() => Err(status::internal(error)),
+        // Tasks are never aborted here, so the runtime itself is going away.
+        Err(_) => Err(status::refused(CallReason::ShuttingDown, SHUTTING_DOWN)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::sync::oneshot;
+    use tokio::time::Instant;
+    use tonic::Code;
+
+    use super::*;
+
+    fn deadline_in(millis: u64) -> Deadline {
+        let stop_at = Instant::now() + Duration::from_millis(millis);
+        Deadline { stop_at, answer_at: stop_at + Duration::from_millis(50) }
+    }
+
+    fn reason(status: &Status) -> String {
+        use tonic_types::StatusExt as _;
+        status.get_details_error_info().expect("every status of ours has its reason").reason
+    }
+
+    #[tokio::test]
+    async fn a_panic_ends_its_own_call_only() {
+        let calls = Calls::default();
+        let status = calls
+            .run::<(), _, _>(None, Effect::None, |_| async { panic!("secret of the server") })
+            .await
+            .unwrap_err();
+        assert_eq!((status.code(), reason(&status).as_str()), (Code::Internal, "INTERNAL"));
+        assert!(!status.message().contains("secret"));
+        assert_eq!(calls.run(None, Effect::None, |_| async { Ok(7) }).await.unwrap(), 7);
+        assert_eq!(calls.in_flight(), 0);
+    }
+
+    #[tokio::test]
+    async fn work_goes_on_when_its_caller_goes_away_and_is_told_so() {
+        let calls = Calls::default();
+        let (tell, told) = oneshot::channel();
+        let running = calls.run(None, Effect::Change, |abort| async move {
+            let cause = abort.fired().await;
+            tokio::task::yield_now().await;
+            let _ = tell.send(cause);
+            Ok(())
+        });
+        assert!(tokio::time::timeout(Duration::from_millis(5), running).await.is_err());
+        assert_eq!(told.await.unwrap(), AbortCause::Cancelled);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_out_of_time_is_stopped_and_tells_what_it_knows() {
+        let calls = Calls::default();
+        let stopped = calls
+            .run::<(), _, _>(Some(deadline_in(100)), Effect::Change, |abort| async move {
+                abort.fired().await;
+                Err(status::aborted(&abort.check().unwrap_err()))
+            })
+            .await
+            .unwrap_err();
+        assert_eq!(
+            (stopped.code(), reason(&stopped).as_str()),
+            (Code::DeadlineExceeded, "DEADLINE_EXCEEDED")
+        );
+
+        let began = Instant::now();
+        let deaf = calls
+            .run::<(), _, _>(Some(deadline_in(100)), Effect::Change, |_| async {
+                tokio::time::sleep(Duration::from_secs(60)).await;
+                Ok(())
+            })
+            .await
+            .unwrap_err();
+        assert_eq!((deaf.code(), reason(&deaf).as_str()), (Code::DeadlineExceeded, "DEADLINE_EXCEEDED"));
+        assert_eq!(began.elapsed(), Duration::from_millis(150));
+        assert_eq!(calls.in_flight(), 1, "the work is not stopped half-way");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_ends_within_the_margin_is_answered_with_its_result() {
+        let calls = Calls::default();
+        let result = calls.run(Some(deadline_in(100)), Effect::Change, |abort| async move {
+            abort.fired().await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            Ok("published")
+        });
+        assert_eq!(result.await.unwrap(), "published");
+    }
+
+    #[tokio::test]
+    async fn a_drain_refuses_new_calls_and_in_the_end_stops_the_old_ones() {
+        let calls = Calls::default();
+        let old = tokio::spawn({
+            let calls = calls.clone();
+            async move { calls.run(None, Effect::None, |abort| async move { Ok(abort.fired().await) }).await }
+        });
+        while calls.in_flight() == 0 {
+            tokio::task::yield_now().await;
+        }
+
+        calls.refuse_new();
+        let refused = calls.run(None, Effect::None, |_| async { Ok(()) }).await.unwrap_err();
+        assert_eq!((refused.code(), reason(&refused).as_str()), (Code::Unavailable, "SHUTTING_DOWN"));
+
+        calls.stop_all();
+        assert_eq!(old.await.unwrap().unwrap(), AbortCause::Draining);
+        calls.all_ended().await;
+    }
+}
