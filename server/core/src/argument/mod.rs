@@ -51,6 +51,11 @@ impl ToolName {
         }
     }
 
+    /// The names of its arguments, in the order in which they are declared and checked.
+    pub fn argument_names(self) -> impl Iterator<Item = &'static str> {
+        field::of(self).iter().map(|field| field.name)
+    }
+
     /// The tool of that name, spelled exactly so.
     ///
     /// # Errors
