@@ -111,7 +111,7 @@ impl LineBlock {
             let text = &self.text[start..span.end];
             start = span.end;
             LineRef {
-                number: self.first_line + index as u64,
+                number: self.first_line.saturating_add(index as u64),
                 text,
                 full_chars: span.full_chars,
                 crlf: span.crlf,
