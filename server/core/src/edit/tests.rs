@@ -219,7 +219,7 @@ fn text_without_a_match_is_refused() {
     check(
         "begin\n k1\n k2\n k3\nend\n",
         &edit("begin\n k1\n k7\n k3\nend", "x", false),
-        expect!["FS_EDIT_NOT_FOUND: `old_string` does not occur in the file"],
+        expect!["FS_EDIT_NOT_FOUND: `old_string` does not occur in the file; 1 place nearly matches"],
     );
     check("", &edit("a", "b", true), expect!["FS_EDIT_NOT_FOUND: `old_string` does not occur in the file"]);
 }
@@ -462,7 +462,7 @@ proptest! {
             }
             Err(EditRefusal::NotFound { .. }) => prop_assert!(found.is_empty()),
             Err(EditRefusal::Ambiguous { match_count, lines }) => {
-                prop_assert_eq!(match_count as usize, found.len());
+                prop_assert_eq!(match_count, found.len() as u64);
                 let expected: Vec<u64> = found.iter().map(|found| found.lines.start_line).take(20).collect();
                 prop_assert_eq!(lines, expected);
             }

@@ -162,7 +162,7 @@ proptest! {
         };
         prop_assert_eq!(seen, expected);
         prop_assert_eq!(
-            spliced.replaced as usize,
+            usize::try_from(spliced.replaced).unwrap(),
             oracle::naive_matches(&content, &old_string, Overlaps::Skipped).len()
         );
     }
@@ -174,13 +174,14 @@ proptest! {
     ) {
         let Ok(edit) = EditRequest::new(old_string.clone(), new_string.clone(), true) else { return Ok(()) };
         let (edited, _) = splice_in([&content[..]], &content, &edit);
+        let index = |offset: u64| usize::try_from(offset).unwrap();
         let mut rest = &edited[..];
         let mut done = 0;
         for found in oracle::naive_matches(&content, &old_string, Overlaps::Skipped) {
-            let outside = &content[done..found.range.start as usize];
+            let outside = &content[done..index(found.range.start)];
             rest = oracle::take(rest, outside);
             rest = oracle::take_text(rest, &oracle::argument_view(&new_string));
-            done = found.range.end as usize;
+            done = index(found.range.end);
         }
         prop_assert_eq!(oracle::take(rest, &content[done..]), b"");
     }
