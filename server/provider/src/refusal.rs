@@ -48,6 +48,13 @@ pub fn not_regular(path: impl Into<String>, kind: FileKind) -> FsError {
     FsError::new(ErrorKind::NotRegularFile { kind: Some(kind) }, message).with_path(path)
 }
 
+/// `FS_NOT_REGULAR_FILE`: nothing is there, and the path ends in a slash, so that only a directory could be made.
+pub fn asks_for_directory(path: impl Into<String>) -> FsError {
+    let path = path.into();
+    let message = format!("`{path}/` asks for a directory, only regular files have content");
+    FsError::new(ErrorKind::NotRegularFile { kind: None }, message).with_path(path)
+}
+
 /// `FS_SANDBOX_DENIED`: the path leaves the roots.
 pub fn sandbox_escape(path: impl Into<String>) -> FsError {
     let path = path.into();

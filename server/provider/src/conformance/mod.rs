@@ -23,6 +23,7 @@ mod ability;
 mod call;
 mod fixture;
 mod list;
+mod memory;
 
 mod abort;
 mod concurrency;
@@ -45,6 +46,7 @@ use futures_util::future::BoxFuture;
 pub use self::ability::{Abilities, Ability};
 pub use self::fixture::{Fixture, OutsideHand, SECRET, Spawn, limits};
 pub use self::list::CASES;
+pub use self::memory::memory_fixture;
 pub use crate::conformance_suite as suite;
 
 /// One case of the suite.
