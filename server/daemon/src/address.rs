@@ -1,0 +1,235 @@
+//! Where to listen: addresses as typed, as meant, and as bound.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+use tokio::net::{TcpListener, UnixListener, UnixStream};
+use toolfs_grpc::Listener;
+
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// A TCP address; port 0 lets the system choose.
+    Tcp(SocketAddr),
+    /// A Unix socket, made for its owner only.
+    Unix(PathBuf),
+}
+
+/// Why an address cannot be used.
+#[derive(Debug, Error)]
+pub enum AddressError {
+    /// It is none.
+    #[error("`{0}` is no address: use IP:PORT, localhost:PORT or unix:PATH")]
+    Shape(String),
+    /// It reaches beyond this host.
+    #[error(
+        "`{0}` can be reached from other hosts, where nothing authenticates callers: use a loopback address or \
+         unix:PATH, or add --allow-remote when something in front of it does"
+    )]
+    Remote(SocketAddr),
+    /// Somebody listens there.
+    #[error("a server listens on `{0}` already: stop it or choose another address")]
+    Taken(Address),
+    /// Something else is in the way.
+    #[error("`{0}` exists and is no socket: choose another path")]
+    NotASocket(PathBuf),
+    /// The system refused.
+    #[error("cannot listen on `{address}`: {source}")]
+    Bind {
+        /// The address.
+        address: Address,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl Address {
+    /// Reads an address as typed.
+    ///
+    /// # Errors
+    /// [`AddressError::Shape`]
+    pub fn parse(text: &str) -> Result<Address, AddressError> {
+        let shape = || AddressError::Shape(text.to_owned());
+        if let Some(path) = text.strip_prefix("unix:") {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            return if path.is_empty() { Err(shape()) } else { Ok(Address::Unix(path.into())) };
+        }
+        if let Some(port) = text.strip_prefix("localhost:") {
+            let port = port.parse().map_err(|_| shape())?;
+            return Ok(Address::Tcp(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)));
+        }
+        text.parse().map(Address::Tcp).map_err(|_| shape())
+    }
+
+    /// Refuses addresses that other hosts can reach, unless they are allowed.
+    ///
+    /// # Errors
+    /// [`AddressError::Remote`]
+    pub fn checked(self, allow_remote: bool) -> Result<Address, AddressError> {
+        match &self {
+            Address::Tcp(address) if !address.ip().to_canonical().is_loopback() && !allow_remote => {
+                Err(AddressError::Remote(*address))
+            }
+            Address::Tcp(_) | Address::Unix(_) => Ok(self),
+        }
+    }
+
+    /// Starts to listen. The returned address has the port that the system chose.
+    ///
+    /// A socket that a server left behind is replaced; one that a server answers on is not.
+    ///
+    /// # Errors
+    /// [`AddressError::Taken`], [`AddressError::NotASocket`], [`AddressError::Bind`]
+    pub async fn bind(&self) -> Result<Bound, AddressError> {
+        let failed = |source| AddressError::Bind { address: self.clone(), source };
+        match self {
+            Address::Tcp(address) => {
+                let listener = TcpListener::bind(address).await.map_err(|error| match error.kind() {
+                    io::ErrorKind::AddrInUse => AddressError::Taken(self.clone()),
+                    _ => failed(error),
+                })?;
+                let address = Address::Tcp(listener.local_addr().map_err(failed)?);
+                Ok(Bound { address, listener: Listener::Tcp(listener), socket: None })
+            }
+            Address::Unix(path) => {
+                self.clear_the_way(path).await?;
+                let listener = bind_private(path).map_err(failed)?;
+                let inode = std::fs::symlink_metadata(path).map_err(failed)?.ino();
+                let socket = Some(SocketFile { path: path.clone(), inode });
+                Ok(Bound { address: self.clone(), listener: Listener::Unix(listener), socket })
+            }
+        }
+    }
+
+    async fn clear_the_way(&self, path: &Path) -> Result<(), AddressError> {
+        match std::fs::symlink_metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(source) => Err(AddressError::Bind { address: self.clone(), source }),
+            Ok(metadata) if !metadata.file_type().is_socket() => {
+                Err(AddressError::NotASocket(path.to_owned()))
+            }
+            Ok(_) if UnixStream::connect(path).await.is_ok() => Err(AddressError::Taken(self.clone())),
+            // Left behind: the rename in `bind_private` replaces it.
+            Ok(_) => Ok(()),
+        }
+    }
+}
+
+/// Binds a socket that nobody but its owner can ever connect to: it is made in a private directory, given its mode
+/// there, and then moved to its place.
+#[expect(clippy::disallowed_methods, reason = "the daemon's own socket")]
+fn bind_private(path: &Path) -> io::Result<UnixListener> {
+    use std::os::unix::fs::DirBuilderExt as _;
+
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut suffix = [0; 8];
+    getrandom::fill(&mut suffix).map_err(io::Error::other)?;
+    // Short, since the whole path of a socket has at most 107 bytes.
+    let private = parent.join(format!(".t{:x}", u64::from_ne_bytes(suffix) >> 16));
+    std::fs::DirBuilder::new().mode(0o700).create(&private)?;
+    let staged = private.join("s");
+    let bound = UnixListener::bind(&staged).and_then(|listener| {
+        std::fs::set_permissions(&staged, std::fs::Permissions::from_mode(0o600))?;
+        std::fs::rename(&staged, path)?;
+        Ok(listener)
+    });
+    if bound.is_err() {
+        let _ = std::fs::remove_file(&staged);
+    }
+    let _ = std::fs::remove_dir(&private);
+    bound
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Tcp(address) => address.fmt(f),
+            Address::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// A listening address.
+#[derive(Debug)]
+pub struct Bound {
+    /// The address, with the port that the system chose.
+    pub address: Address,
+    /// What accepts connections.
+    pub listener: Listener,
+    /// The socket's file, to be removed when serving ends.
+    pub socket: Option<SocketFile>,
+}
+
+/// The file of a Unix socket. Removed when dropped, if it is still the one that was made.
+#[derive(Debug)]
+pub struct SocketFile {
+    path: PathBuf,
+    inode: u64,
+}
+
+impl Drop for SocketFile {
+    #[expect(clippy::disallowed_methods, reason = "the daemon's own socket")]
+    fn drop(&mut self) {
+        if std::fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.ino() == self.inode) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_address_is_refused_with_the_forms_that_are() {
+        for text in ["", "50051", "example.org:1", "unix:", "127.0.0.1", "127.0.0.1:70000", "localhost:x"] {
+            let error = Address::parse(text).unwrap_err().to_string();
+            assert!(error.contains("IP:PORT"), "{text}: {error}");
+        }
+        assert_eq!(Address::parse("localhost:7").unwrap().to_string(), "127.0.0.1:7");
+        assert_eq!(Address::parse("[::1]:7").unwrap().to_string(), "[::1]:7");
+        assert_eq!(Address::parse("unix:///run/t.sock").unwrap().to_string(), "unix:/run/t.sock");
+    }
+
+    #[test]
+    fn what_other_hosts_can_reach_needs_the_explicit_flag() {
+        for text in ["0.0.0.0:1", "[::]:1", "192.0.2.1:1", "[::ffff:192.0.2.1]:1"] {
+            let address = Address::parse(text).unwrap();
+            assert!(matches!(address.clone().checked(false), Err(AddressError::Remote(_))), "{text}");
+            assert_eq!(address.clone().checked(true).unwrap(), address);
+        }
+        for text in ["127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "[::ffff:127.0.0.1]:1", "unix:/x"] {
+            assert!(Address::parse(text).unwrap().checked(false).is_ok(), "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_socket_is_private_and_gone_afterwards() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s");
+        let address = Address::Unix(path.clone());
+
+        let bound = address.bind().await.unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(matches!(address.bind().await, Err(AddressError::Taken(_))));
+
+        drop(bound);
+        assert_eq!(directory.path().read_dir().unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_was_left_behind_is_replaced_and_another_file_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s");
+        drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+        drop(Address::Unix(path.clone()).bind().await.unwrap());
+
+        tempfile::NamedTempFile::new_in(&directory).unwrap().persist(&path).unwrap();
+        assert!(matches!(Address::Unix(path.clone()).bind().await, Err(AddressError::NotASocket(_))));
+        assert!(path.exists());
+    }
+}

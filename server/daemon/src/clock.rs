@@ -1,0 +1,30 @@
+//! Time and randomness of the real world, handed out to everything that asks for them as traits.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use toolfs_core::clock::{Clock, Timestamp};
+use toolfs_tools::Random;
+
+/// The system's wall clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the wall clock")]
+    fn now(&self) -> Timestamp {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+/// The operating system's generator.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OsRandom;
+
+impl Random for OsRandom {
+    fn bytes(&self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).expect("the operating system hands out randomness");
+        bytes
+    }
+}

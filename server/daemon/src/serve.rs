@@ -1,0 +1,118 @@
+//! `toolfs serve`: the order in which a server comes up and goes down.
+
+use std::future::Future;
+use std::process::ExitCode;
+
+use thiserror::Error;
+use toolfs_core::error::FsError;
+use toolfs_grpc::{Drain, ServeError, Server};
+
+use crate::address::{AddressError, Bound};
+use crate::cli::ServeArgs;
+use crate::config::ServeConfig;
+use crate::env::Environment;
+use crate::telemetry::Telemetry;
+use crate::{exit, output, ready, signal, wiring};
+
+/// Why a server did not come up, or fell.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// Something of the configuration cannot be opened.
+    #[error("{}", describe(.0))]
+    Open(FsError),
+    /// An address cannot be listened on.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// Serving failed.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+}
+
+/// Runs the command: logging before configuration, configuration before binding, binding before ready.
+pub fn main(args: Box<ServeArgs>, environment: &Environment) -> ExitCode {
+    let log = args.log.clone();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            output::complain(&format!("cannot start: {error}"));
+            return ExitCode::from(exit::CANNOT_START);
+        }
+    };
+    let _inside = runtime.enter();
+    let telemetry = match Telemetry::start(&log, environment) {
+        Ok(telemetry) => telemetry,
+        Err(error) => return refuse(&error),
+    };
+    let config = match ServeConfig::resolve(*args, environment) {
+        Ok(config) => config,
+        Err(error) => return refuse(&error),
+    };
+    let code = runtime.block_on(async {
+        let shutdown = match signal::shutdown() {
+            Ok(shutdown) => shutdown,
+            Err(error) => {
+                output::complain(&format!("cannot listen for signals: {error}"));
+                return exit::CANNOT_START;
+            }
+        };
+        match run(config, shutdown, |ready| output::line(&ready.text())).await {
+            Ok(Drain::Complete) => exit::SUCCESS,
+            Ok(Drain::LimitReached { calls_cut }) => {
+                tracing::warn!(calls_cut, "the drain limit was over before these calls ended");
+                exit::DRAIN_LIMIT
+            }
+            Err(error) => {
+                output::complain(&error.to_string());
+                exit::CANNOT_START
+            }
+        }
+    });
+    telemetry.stop();
+    ExitCode::from(code)
+}
+
+/// Serves as configured until `shutdown` resolves. `on_ready` hears when callers can call.
+///
+/// # Errors
+/// [`RunError`] when it cannot come up; nothing is left behind then.
+pub async fn run(
+    config: ServeConfig,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+    on_ready: impl FnOnce(ready::Ready),
+) -> Result<Drain, RunError> {
+    // First of all, so that of two servers for one address the second touches nothing else.
+    let mut listeners = Vec::new();
+    let mut addresses = Vec::new();
+    // Dropped last: a socket is there as long as somebody may still be served on it.
+    let mut sockets = Vec::new();
+    for address in &config.listen {
+        let Bound { address, listener, socket } = address.bind().await?;
+        listeners.push(listener);
+        addresses.push(address);
+        sockets.extend(socket);
+    }
+    let wired = wiring::wire(&config).map_err(RunError::Open)?;
+    let ready = wiring::ready(&wired, &config, addresses).await.map_err(RunError::Open)?;
+    let server = Server::new(wired.executor, wiring::serve_options(&config));
+    on_ready(ready);
+    let drain = server.serve(listeners, shutdown).await?;
+    drop(sockets);
+    Ok(drain)
+}
+
+fn refuse(error: &dyn std::error::Error) -> ExitCode {
+    output::complain(&error.to_string());
+    ExitCode::from(exit::USAGE)
+}
+
+/// A start-up error with its path and its cause: whoever starts a server may see both.
+fn describe(error: &FsError) -> String {
+    let mut text = error.to_string();
+    if let Some(path) = error.path().filter(|path| !text.contains(path)) {
+        text = format!("{text} (`{path}`)");
+    }
+    if let Some(cause) = std::error::Error::source(error) {
+        text = format!("{text}: {cause}");
+    }
+    text
+}

@@ -1,0 +1,185 @@
+//! Settings as running: the only place that knows every implementation.
+
+use std::ffi::OsStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use toolfs_core::clock::Clock;
+use toolfs_core::error::{FsError, Result};
+use toolfs_core::target::FileKind;
+use toolfs_grpc::ServeOptions;
+use toolfs_policy::{MemoryObservationStore, ObservationGate, PolicyGate};
+use toolfs_provider::abort::AbortSignal;
+use toolfs_provider::memory::{MemoryConfig, MemoryProvider};
+use toolfs_provider::report::Entry;
+use toolfs_provider::request::ResolveRequest;
+use toolfs_provider::{Provider, ProviderExt as _};
+use toolfs_provider_local::{LocalOptions, LocalProvider, RootSpec};
+use toolfs_tools::{Executor, ExecutorParts};
+
+use crate::address::Address;
+use crate::clock::{OsRandom, SystemClock};
+use crate::config::{Policy, ProviderKind, ServeConfig, State};
+use crate::ready::Ready;
+
+/// How long a client may take to begin to speak HTTP/2. One that never does would hold up the drain.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How many names of the first root are looked at for a sample to read.
+const SAMPLE_LOOKS: usize = 1_000;
+
+/// The parts of a server that a configuration asks for.
+#[derive(Debug)]
+pub struct Wired {
+    /// Runs the calls.
+    pub executor: Arc<Executor>,
+    /// Where files are.
+    pub provider: Arc<dyn Provider>,
+}
+
+/// Makes the parts of a server.
+///
+/// # Errors
+/// That of the provider: a root that cannot be opened, for instance.
+pub fn wire(config: &ServeConfig) -> Result<Wired> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let provider = provider(config, &clock)?;
+    let executor = Executor::new(ExecutorParts {
+        provider: Arc::clone(&provider),
+        gate: gate(config),
+        clock,
+        random: Arc::new(OsRandom),
+        limits: config.limits.clone(),
+        session_idle: config.session_idle,
+    });
+    Ok(Wired { executor: Arc::new(executor), provider })
+}
+
+/// How the configuration wants to be served.
+pub fn serve_options(config: &ServeConfig) -> ServeOptions {
+    ServeOptions {
+        max_message_bytes: usize::try_from(config.limits.max_message_bytes).unwrap_or(usize::MAX),
+        server_version: env!("CARGO_PKG_VERSION").to_owned(),
+        drain_limit: config.drain_limit,
+        handshake_timeout: HANDSHAKE_TIMEOUT,
+    }
+}
+
+/// What to tell when the server is ready.
+///
+/// # Errors
+/// That of the provider's capabilities.
+pub async fn ready(wired: &Wired, config: &ServeConfig, listen: Vec<Address>) -> Result<Ready> {
+    let capabilities = wired.provider.capabilities(&AbortSignal::new()).await?;
+    Ok(Ready {
+        listen,
+        roots: capabilities.roots.iter().map(|root| root.display_path.clone()).collect(),
+        policy: match config.policy {
+            Policy::Observation => "observation".to_owned(),
+            Policy::None => "none".to_owned(),
+        },
+        provider: capabilities.provider,
+        // A root without a readable name is no reason not to start.
+        sample: match capabilities.roots.first() {
+            Some(root) => sample(&*wired.provider, &root.raw_path).await,
+            None => None,
+        },
+    })
+}
+
+fn provider(config: &ServeConfig, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Provider>> {
+    match config.provider {
+        ProviderKind::Local => {
+            let roots = config
+                .roots
+                .iter()
+                .map(|root| RootSpec::parse(OsStr::new(root)))
+                .collect::<Result<Vec<_>>>()?;
+            let options = LocalOptions {
+                limits: config.limits.clone(),
+                protected: config.protected.clone(),
+                durability: config.durability,
+                ..LocalOptions::new(Arc::clone(clock))
+            };
+            Ok(Arc::new(LocalProvider::open(&roots, options)?))
+        }
+        ProviderKind::Memory => Ok(Arc::new(MemoryProvider::new(MemoryConfig {
+            roots: config.roots.iter().map(|root| memory_root(root)).collect::<Result<Vec<_>>>()?,
+            limits: config.limits.clone(),
+            protected: config.protected.clone(),
+            clock: Some(Arc::clone(clock)),
+        })?)),
+    }
+}
+
+/// The name of a tree in memory: `NAME`, or what `DIR=NAME` calls a directory on disk.
+fn memory_root(root: &str) -> Result<Vec<u8>> {
+    let name = root.rsplit_once('=').map_or(root, |(_, name)| name);
+    if name.starts_with('/') {
+        return Ok(name.as_bytes().to_vec());
+    }
+    Err(FsError::invalid_argument(
+        "root",
+        format!("`{root}`"),
+        "an absolute name such as /workspace for a tree in memory",
+    ))
+}
+
+fn gate(config: &ServeConfig) -> Option<Arc<dyn PolicyGate>> {
+    match (config.policy, config.state) {
+        (Policy::None, _) => None,
+        (Policy::Observation, State::Memory) => {
+            Some(Arc::new(ObservationGate::new(Arc::new(MemoryObservationStore::default()))))
+        }
+    }
+}
+
+/// The absolute path of a file in a root that a first call may read: one called README, else the first in order.
+async fn sample(provider: &dyn Provider, root: &[u8]) -> Option<String> {
+    let abort = AbortSignal::new();
+    let request = ResolveRequest { cwd: None, path: root.to_vec() };
+    let target = provider.resolve(&abort, &request).await.ok()?;
+    let mut stream = provider.list_dir(&abort, &target.key).await.ok()?;
+    let mut names = Vec::new();
+    while let Some(Ok(batch)) = stream.batches.next().await {
+        names.extend(batch.into_iter().filter(is_plain_file).map(|entry| entry.display_name));
+        if names.len() >= SAMPLE_LOOKS {
+            break;
+        }
+    }
+    names.sort_by_key(|name| (!name.to_lowercase().starts_with("readme"), name.clone()));
+    for name in names.into_iter().take(8) {
+        let path = format!("{}/{name}", String::from_utf8_lossy(root).trim_end_matches('/'));
+        let target = provider.resolve_path(&abort, &path).await.ok()?;
+        let window = toolfs_core::window::LineWindow {
+            first_line: 1,
+            max_lines: 1,
+            max_bytes: 8_000,
+            max_line_chars: 2_000,
+        };
+        if provider.read_lines(&abort, &target.key, window).await.is_ok() {
+            return Some(path);
+        }
+    }
+    None
+}
+
+/// A file whose name can be pasted into a shell and comes back as it is.
+fn is_plain_file(entry: &Entry) -> bool {
+    entry.kind == FileKind::Regular
+        && entry.display_name.as_bytes() == entry.raw_name
+        && !entry.display_name.starts_with('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_in_memory_is_named_absolutely() {
+        assert_eq!(memory_root("/workspace").unwrap(), b"/workspace");
+        assert_eq!(memory_root(".=/workspace").unwrap(), b"/workspace");
+        assert!(memory_root(".").unwrap_err().message().contains("/workspace"));
+    }
+}
