@@ -187,26 +187,17 @@ fn argument_sets() -> Vec<(ToolName, Value)> {
     let mut sets =
         vec![(ToolName::Read, json!([])), (ToolName::Read, json!(null)), (ToolName::Read, json!("a"))];
     for tool in ToolName::ALL {
-        let whole = |value: fn(&str) -> Value| -> Map<String, Value> {
+        let whole = |optional: fn(&str) -> Value| -> Map<String, Value> {
+            let value = |name: &str| match name {
+                "offset" | "limit" | "replace_all" => optional(name),
+                required => json!(required),
+            };
             tool.argument_names().map(|name| (name.to_owned(), value(name))).collect()
         };
-        let full = whole(|name| match name {
-            "offset" | "limit" => json!(3),
-            "replace_all" => json!(true),
-            other => json!(other),
-        });
+        let full = whole(|name| if name == "replace_all" { json!(true) } else { json!(3) });
         sets.push((tool, json!({})));
         sets.push((tool, Value::Object(full.clone())));
-        sets.push((
-            tool,
-            Value::Object(whole(|name| {
-                if name.contains("_a") || name.starts_with(['o', 'l']) && name != "old_string" {
-                    json!(null)
-                } else {
-                    json!(name)
-                }
-            })),
-        ));
+        sets.push((tool, Value::Object(whole(|_| json!(null)))));
         for name in tool.argument_names() {
             let mut without = full.clone();
             without.remove(name);
