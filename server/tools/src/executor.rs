@@ -21,6 +21,7 @@ use crate::call::{CallError, ExecuteRequest, ExecuteResponse};
 use crate::lock::Turns;
 use crate::order::OrderSource;
 use crate::registry::{Entered, Registry};
+use crate::remedy::{self, Attempt};
 use crate::scope::Scope;
 use crate::session::{
     Caller, CloseSession, ForgetObservations, ForgetPaths, OpenSession, OpenedSession, Random, Session,
@@ -150,7 +151,9 @@ impl Executor {
     ) -> Result<OpenedSession, CallError> {
         self.end_sessions().await;
         self.registry.has_room()?;
-        let standing = open::stand(&*self.parts.provider, &self.parts.limits, &request).await?;
+        let standing = open::stand(&*self.parts.provider, &self.parts.limits, &request)
+            .await
+            .map_err(|error| remedy::add(error, Attempt { tool: None, in_session: false }))?;
         let id = SessionId::from_random(self.parts.random.bytes());
         let now = self.parts.clock.now();
         let mut session = Session {
@@ -218,9 +221,9 @@ impl Executor {
             ForgetPaths::All => ForgetScope::All,
             ForgetPaths::Paths(paths) => {
                 let limits = &self.parts.limits;
-                ForgetScope::Targets(
-                    open::find_all(&*self.parts.provider, limits, &session.cwd, &paths).await?,
-                )
+                let found = open::find_all(&*self.parts.provider, limits, &session.cwd, &paths).await;
+                let attempt = Attempt { tool: None, in_session: true };
+                ForgetScope::Targets(found.map_err(|error| remedy::add(error, attempt))?)
             }
         };
         if let Some(gate) = &self.parts.gate {

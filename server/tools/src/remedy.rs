@@ -12,7 +12,7 @@ use toolfs_core::target::FileKind;
 use toolfs_provider::refusal::{READ_ONLY_RULE, ROOTS_RULE};
 
 /// The rule that is named when a path lies under a root of the server and under none of its session's.
-pub(crate) const SESSION_ROOTS_RULE: &str = "session roots";
+pub(crate) const SESSION_ROOTS_RULE: &str = "session-roots";
 
 /// What was tried when an error came up.
 #[derive(Clone, Copy, Debug)]
@@ -40,11 +40,12 @@ pub(crate) fn for_lost_cwd(error: FsError) -> FsError {
 /// The error of a session operation about the directory that `field` names, with what to do next.
 pub(crate) fn add_for_directory(error: FsError, field: &str) -> FsError {
     let remedy = match error.code() {
-        Code::NotFound | Code::NotDirectory => format!("use a `{field}` that is an existing directory"),
+        Code::NotFound | Code::NotDirectory => format!("let `{field}` name existing directories only"),
         Code::SandboxDenied if field == "cwd" => {
-            "use a `cwd` beneath the roots of the session, or beneath those that are served".into()
+            "let `cwd` lie beneath the roots that the session asks for, or else beneath those that are served"
+                .into()
         }
-        Code::SandboxDenied => format!("use `{field}` beneath the roots that are served"),
+        Code::SandboxDenied => format!("let `{field}` lie beneath the roots that are served"),
         Code::NotRegularFile
         | Code::NotText
         | Code::TooLarge
