@@ -24,17 +24,18 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// The moments of a call that arrived just now and has `timeout`; `None` for a time that no clock can hold.
-    fn after(timeout: Duration) -> Option<Deadline> {
+    /// The moments of a call that arrived at `arrival` and has `timeout`; `None` for a time that no clock can hold.
+    fn of(arrival: Instant, timeout: Duration) -> Option<Deadline> {
         let margin = (timeout / 10).min(MAX_MARGIN);
-        let end = Instant::now().checked_add(timeout)?;
+        let end = arrival.checked_add(timeout)?;
         Some(Deadline { stop_at: end - margin, answer_at: end - margin / 2 })
     }
 }
 
 /// Notes the deadline when a request arrives: its body may take a while to follow.
 pub(crate) fn note<B>(mut request: Request<B>) -> Request<B> {
-    if let Some(deadline) = timeout(request.headers()).and_then(Deadline::after) {
+    let deadline = timeout(request.headers()).and_then(|timeout| Deadline::of(Instant::now(), timeout));
+    if let Some(deadline) = deadline {
         request.extensions_mut().insert(deadline);
     }
     request
@@ -95,24 +96,22 @@ mod tests {
         }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn the_answer_leaves_before_the_callers_time_is_over() {
+    #[test]
+    fn the_answer_leaves_before_the_callers_time_is_over() {
         let now = Instant::now();
-        let short = Deadline::after(Duration::from_millis(50)).unwrap();
+        let short = Deadline::of(now, Duration::from_millis(50)).unwrap();
         assert_eq!(short.stop_at - now, Duration::from_millis(45));
         assert_eq!(short.answer_at - now, Duration::from_micros(47_500));
 
-        let long = Deadline::after(Duration::from_secs(60)).unwrap();
+        let long = Deadline::of(now, Duration::from_secs(60)).unwrap();
         assert_eq!(long.stop_at - now, Duration::from_millis(59_900));
         assert_eq!(long.answer_at - now, Duration::from_millis(59_950));
     }
 
-    #[tokio::test]
-    async fn a_deadline_beyond_the_clock_is_none() {
-        let far = parse("99999999H").unwrap();
-        if let Some(deadline) = Deadline::after(far) {
-            assert!(deadline.stop_at > Instant::now());
-        }
-        assert_eq!(Deadline::after(Duration::MAX), None);
+    #[test]
+    fn a_deadline_beyond_the_clock_is_none() {
+        let now = Instant::now();
+        assert!(Deadline::of(now, parse("99999999H").unwrap()).is_none_or(|deadline| deadline.stop_at > now));
+        assert_eq!(Deadline::of(now, Duration::MAX), None);
     }
 }

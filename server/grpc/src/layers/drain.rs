@@ -1,7 +1,8 @@
 //! Ends the streams that would never end by themselves when the server drains.
 //!
 //! Health is watched and reflection is talked to over streams that stay open as long as the client likes; a drain would
-//! wait for them until its limit. They end with `SHUTTING_DOWN`. The RPCs of toolfs are not touched.
+//! wait for them until its limit. So what a client of theirs sends ends, and what it is sent ends with `SHUTTING_DOWN`.
+//! The RPCs of toolfs are not touched.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -44,9 +45,9 @@ pub(crate) struct Drain<S> {
 
 type Wrap<B, E> = Box<dyn FnOnce(Result<Response<B>, E>) -> Result<Response<DrainBody<B>>, E> + Send>;
 
-impl<S, Q, B> Service<Request<Q>> for Drain<S>
+impl<S, B> Service<Request<tonic::body::Body>> for Drain<S>
 where
-    S: Service<Request<Q>, Response = Response<B>>,
+    S: Service<Request<tonic::body::Body>, Response = Response<B>>,
 {
     type Response = Response<DrainBody<B>>;
     type Error = S::Error;
@@ -56,26 +57,40 @@ where
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, request: Request<Q>) -> Self::Future {
+    fn call(&mut self, mut request: Request<tonic::body::Body>) -> Self::Future {
         let ours = request.uri().path().starts_with(OUR_PATHS);
         let drain = (!ours).then(|| self.drain.clone());
+        if let Some(drain) = &drain {
+            // Both halves of a stream have to end before its connection may.
+            request = request.map(|body| {
+                tonic::body::Body::new(DrainBody::new(body, Half::Received, Some(drain.clone())))
+            });
+        }
         self.inner.call(request).map(Box::new(|response| {
-            response.map(|response| response.map(|body| DrainBody::new(body, drain)))
+            response.map(|response| response.map(|body| DrainBody::new(body, Half::Sent, drain)))
         }))
     }
+}
+
+/// Which half of a stream a body is.
+#[derive(Clone, Copy, Debug)]
+enum Half {
+    Received,
+    Sent,
 }
 
 /// A body that ends with the drain.
 #[derive(Debug)]
 pub(crate) struct DrainBody<B> {
     inner: B,
+    half: Half,
     drain: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
     ended: bool,
 }
 
 impl<B> DrainBody<B> {
-    fn new(inner: B, drain: Option<CancellationToken>) -> DrainBody<B> {
-        DrainBody { inner, drain: drain.map(|drain| Box::pin(drain.cancelled_owned())), ended: false }
+    fn new(inner: B, half: Half, drain: Option<CancellationToken>) -> DrainBody<B> {
+        DrainBody { inner, half, drain: drain.map(|drain| Box::pin(drain.cancelled_owned())), ended: false }
     }
 }
 
@@ -97,7 +112,10 @@ impl<B: Body<Data = Bytes> + Unpin> Body for DrainBody<B> {
         let Some(drain) = &mut self.drain else { return Poll::Pending };
         ready!(drain.as_mut().poll(cx));
         self.ended = true;
-        Poll::Ready(Some(Ok(Frame::trailers(shutting_down()))))
+        Poll::Ready(match self.half {
+            Half::Received => None,
+            Half::Sent => Some(Ok(Frame::trailers(shutting_down()))),
+        })
     }
 
     fn is_end_stream(&self) -> bool {
