@@ -1,4 +1,5 @@
 //! Diffs of whole contents: usual ones, and pairs that are hard for a search for common lines.
+#![expect(missing_docs, reason = "criterion_group makes a function without documentation")]
 
 use std::hint::black_box;
 

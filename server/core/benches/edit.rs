@@ -1,4 +1,5 @@
 //! Edits: finding, splicing, near misses. Times must grow with the size and not faster, whatever the bytes are.
+#![expect(missing_docs, reason = "criterion_group makes a function without documentation")]
 
 use std::hint::black_box;
 

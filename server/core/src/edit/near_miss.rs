@@ -89,11 +89,12 @@ fn near_places(text: &str, folded_text: &Folded<'_>, needle: &str, patience: &dy
     let mut places: Vec<Place> = folded_text
         .find(folded_needle.bytes())
         .take(MAX_PLACES)
-        .take_while(|_| !patience.is_over())
-        .map(|place: Range<usize>| Place {
-            first_line: folded_text.line_at(place.start),
-            last_line: folded_text.line_at(place.end - 1),
-            reasons: reason::reasons(needle, text, place, Ends::Open),
+        .map_while(|place: Range<usize>| {
+            Some(Place {
+                first_line: folded_text.line_at(place.start),
+                last_line: folded_text.line_at(place.end - 1),
+                reasons: reason::reasons(needle, text, place, Ends::Open, patience)?,
+            })
         })
         .collect();
     if places.is_empty() {

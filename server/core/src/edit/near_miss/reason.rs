@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::ops::Range;
 
+use super::Patience;
 use super::fold::{Folds, Piece, Pieces, are_equal, fold_char};
 use crate::error::NearMissReason;
 
@@ -16,22 +17,37 @@ pub(super) enum Ends {
     WholeLines,
 }
 
+/// Patience is asked after so many gaps.
+const GAPS_A_LOOK: usize = 1024;
+
+/// One of the folds in a set of them.
+type Part = fn(&mut Folds) -> &mut bool;
+
 /// The reasons for which `needle` is not the text around `place`, which is the same under all folds.
 ///
 /// `place` goes from the first character that is not blank to the last; the blanks around it are looked at too.
-/// Empty where nothing differs that has a name.
-pub(super) fn reasons(needle: &str, text: &str, place: Range<usize>, ends: Ends) -> BTreeSet<NearMissReason> {
+/// Empty where nothing differs that has a name; `None` when patience ended before it was known.
+pub(super) fn reasons(
+    needle: &str,
+    text: &str,
+    place: Range<usize>,
+    ends: Ends,
+    patience: &dyn Patience,
+) -> Option<BTreeSet<NearMissReason>> {
     let mut reasons = BTreeSet::new();
     let place = with_equal_edges(needle, text, place);
     let words = &text[place.clone()];
     let mut folds = Folds::ALL;
-    let parts: [(fn(&mut Folds) -> &mut bool, NearMissReason); 4] = [
+    let parts: [(Part, NearMissReason); 4] = [
         (|folds| &mut folds.escapes, NearMissReason::DoubledEscapes),
         (|folds| &mut folds.look_alikes, NearMissReason::LookAlikes),
         (|folds| &mut folds.normal_form, NearMissReason::NormalForm),
         (|folds| &mut folds.letter_case, NearMissReason::LetterCase),
     ];
     for (part, reason) in parts {
+        if patience.is_over() {
+            return None;
+        }
         *part(&mut folds) = false;
         if !are_equal(needle, words, folds) {
             *part(&mut folds) = true;
@@ -44,7 +60,11 @@ pub(super) fn reasons(needle: &str, text: &str, place: Range<usize>, ends: Ends)
     let mut there = Gaps::new(&text[around.clone()], folds.escapes).peekable();
     let starts_text = around.start == 0;
     let ends_text = around.end == text.len();
-    while let Some((wanted, there)) = next_pair(&mut wanted, &mut there) {
+    for looked_at in 0_usize.. {
+        if looked_at.is_multiple_of(GAPS_A_LOOK) && patience.is_over() {
+            return None;
+        }
+        let Some((wanted, there)) = next_pair(&mut wanted, &mut there) else { break };
         let at = if wanted.folded == 0 {
             Position::Start { of_line: starts_text || there.blanks.contains('\n') }
         } else if wanted.is_last {
@@ -54,7 +74,7 @@ pub(super) fn reasons(needle: &str, text: &str, place: Range<usize>, ends: Ends)
         };
         compare(&wanted, &there, at, ends, &mut reasons);
     }
-    reasons
+    Some(reasons)
 }
 
 /// Takes into a place what the needle has before its first character and after its last one, where it is there too.

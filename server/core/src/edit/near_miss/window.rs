@@ -82,7 +82,7 @@ pub(super) fn windows(
         if patience.is_over() {
             break;
         }
-        windows.extend(window(text, folded_text, needle, folded_needle, candidate.shifted_start));
+        windows.extend(window(text, folded_text, needle, folded_needle, candidate.shifted_start, patience));
     }
     windows
 }
@@ -106,13 +106,14 @@ fn keep_best(best: &mut Vec<Candidate>, next: Candidate, needle_lines: usize) {
     }
 }
 
-/// Looks at one window line by line; `None` when the lines that are equal are few and short.
+/// Looks at one window line by line; `None` when the lines that are equal are few and short, or patience ended.
 fn window(
     text: &str,
     folded_text: &Folded<'_>,
     needle: &str,
     folded_needle: &Folded<'_>,
     shifted_start: usize,
+    patience: &dyn Patience,
 ) -> Option<Window> {
     let needle_lines: Vec<&str> = needle.lines().collect();
     // Where the needle's first and last line would be, or where they are.
@@ -146,7 +147,7 @@ fn window(
             if text_line != *needle_line {
                 let start = text_line.len() - text_line.trim_start().len();
                 let place = start..text_line.trim_end().len();
-                all.extend(reasons(needle_line, text_line, place, Ends::WholeLines));
+                all.extend(reasons(needle_line, text_line, place, Ends::WholeLines, patience)?);
             }
         }
     }
