@@ -1,1 +1,40 @@
-//! placeholder
+//! The local disk provider of toolfs: confined opens, atomic durable publication, Linux 5.6 and later.
+//!
+//! [`LocalProvider`] serves directories of this host. `root` is the only module that opens files, `resolve` finds
+//! where paths lead, `read` and `stream` read, `write` and `edit` judge, `publish` makes a new content appear, and
+//! `io_error` alone knows what an errno means to a caller. What is deliberately absent is said in each of them.
+//!
+//! What "atomic" means here: a reader sees the old or the new content, never a part of either, and what a foreign
+//! writer put in the way between the judgement and the publication is put back, not lost. Where a file system cannot
+//! exchange two names, the capabilities say so.
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("the local disk provider of toolfs needs Linux 5.6 or later: build and run the server there");
+
+mod attribute;
+mod disk;
+mod edit;
+mod facts;
+mod io_error;
+mod list;
+mod location;
+mod lock;
+mod place;
+mod provider;
+mod publish;
+mod read;
+mod remark;
+mod resolve;
+mod root;
+mod stat;
+mod stat_cache;
+mod step;
+mod stream;
+mod temporary;
+#[cfg(test)]
+mod tests;
+mod work;
+mod write;
+
+pub use provider::{LocalOptions, LocalProvider};
+pub use root::RootSpec;

@@ -1,0 +1,97 @@
+//! Reading and replacing on the local disk. `TMPDIR` chooses the file system.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a bench prepares its files, and stops at the first failure"
+)]
+#![expect(missing_docs, reason = "criterion's macros make a public item without one")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use tokio::runtime::Runtime;
+use toolfs_core::clock::{Clock, Timestamp};
+use toolfs_core::guard::WriteGuard;
+use toolfs_core::target::TargetKey;
+use toolfs_core::window::LineWindow;
+use toolfs_provider::abort::AbortSignal;
+use toolfs_provider::capability::Durability;
+use toolfs_provider::request::WriteTextRequest;
+use toolfs_provider::{Provider, ProviderExt};
+use toolfs_provider_local::{LocalOptions, LocalProvider, RootSpec};
+
+#[derive(Debug)]
+struct HostClock;
+
+impl Clock for HostClock {
+    fn now(&self) -> Timestamp {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        Timestamp(i64::try_from(since.as_millis()).unwrap())
+    }
+}
+
+/// Generated source-like text of about `bytes` bytes.
+fn text(bytes: usize) -> String {
+    let mut text = String::new();
+    let mut number = 0u64;
+    while text.len() < bytes {
+        number += 1;
+        let value = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let _ = writeln!(text, "    let value_{number} = compute({value:#x}, \"name {}\");", number % 97);
+    }
+    text
+}
+
+fn open(root: &std::path::Path, durability: Durability) -> LocalProvider {
+    let mut options = LocalOptions::new(Arc::new(HostClock));
+    options.durability = durability;
+    LocalProvider::open(&[RootSpec::new(root)], options).unwrap()
+}
+
+fn key(runtime: &Runtime, provider: &LocalProvider, name: &str) -> TargetKey {
+    runtime.block_on(provider.resolve_path(&AbortSignal::new(), name)).unwrap().key
+}
+
+fn read(criterion: &mut Criterion) {
+    let (runtime, directory, abort) =
+        (Runtime::new().unwrap(), tempfile::tempdir().unwrap(), AbortSignal::new());
+    let provider = open(directory.path(), Durability::Full);
+    let mut group = criterion.benchmark_group("read");
+    for (name, bytes) in [("4KiB", 4 << 10), ("64KiB", 64 << 10), ("16MiB", 16 << 20)] {
+        fs::write(directory.path().join(name), text(bytes)).unwrap();
+        let key = key(&runtime, &provider, name);
+        let window = LineWindow { first_line: 1, max_lines: 2_000, max_bytes: 51_200, max_line_chars: 2_000 };
+        group.throughput(Throughput::Bytes(bytes as u64));
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| black_box(runtime.block_on(provider.read_lines(&abort, &key, window)).unwrap()));
+        });
+    }
+    group.finish();
+}
+
+fn replace(criterion: &mut Criterion) {
+    let (runtime, abort) = (Runtime::new().unwrap(), AbortSignal::new());
+    let mut group = criterion.benchmark_group("replace");
+    group.sample_size(20);
+    for (name, durability) in
+        [("full", Durability::Full), ("data", Durability::Data), ("none", Durability::None)]
+    {
+        let directory = tempfile::tempdir().unwrap();
+        let provider = open(directory.path(), durability);
+        let target = key(&runtime, &provider, "file");
+        let content = bytes::Bytes::from(text(16 << 10));
+        let guard = WriteGuard::Unconditional;
+        let request = WriteTextRequest { target, content, guard, want_diff: false, operation_id: None };
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| runtime.block_on(provider.write_text(&abort, request.clone())).unwrap());
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, read, replace);
+criterion_main!(benches);

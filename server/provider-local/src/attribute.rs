@@ -1,0 +1,106 @@
+//! What a new content takes over from the file that it replaces: mode, owner, access control list, user attributes.
+//!
+//! Set-user-id, set-group-id and file capabilities are dropped, as the kernel does when an unprivileged process
+//! writes. Labels that the system itself assigns (`security.selinux`, `trusted.*`) are left to it.
+
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::{
+    Gid, Mode, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr,
+};
+use rustix::io::Errno;
+use toolfs_core::notice::NoticeKind;
+
+use crate::facts::Facts;
+use crate::remark::Remarks;
+use crate::root;
+
+/// The largest list of names, and the largest value, that Linux keeps.
+const MAX_XATTR_BYTES: usize = 64 << 10;
+
+const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
+const CAPABILITY: &[u8] = b"security.capability";
+const PRIVILEGE_BITS: u32 = 0o6000;
+
+/// What can be told of a replacement before it is made.
+pub(crate) fn foreseen(old: BorrowedFd<'_>, facts: &Facts, remarks: &mut Remarks) {
+    if facts.links > 1 {
+        let others = facts.links - 1;
+        let names = if others == 1 {
+            "1 other hard link keeps".to_owned()
+        } else {
+            format!("{others} other hard links keep")
+        };
+        remarks.add(NoticeKind::HardLinksKeepOldContent, format!("{names} the old content"));
+    }
+    if facts.mode & PRIVILEGE_BITS != 0 {
+        remarks.add(NoticeKind::PrivilegeBitsDropped, "the set-user-id and set-group-id bits are dropped");
+    }
+    if fgetxattr(old, CAPABILITY, &mut [0; 64]).is_ok() {
+        remarks.add(NoticeKind::PrivilegeBitsDropped, "file capabilities are dropped");
+    }
+}
+
+/// Gives `new` what `old` has.
+///
+/// # Errors
+/// When the mode cannot be set, which would show content to the wrong people. The rest becomes a remark.
+pub(crate) fn take_over(
+    old: BorrowedFd<'_>,
+    facts: &Facts,
+    new: BorrowedFd<'_>,
+    remarks: &mut Remarks,
+) -> Result<(), Errno> {
+    let made = root::facts(new)?;
+    // The owner goes first: changing it clears mode bits.
+    if (made.uid, made.gid) != (facts.uid, facts.gid) && !keep_owner(new, facts) {
+        remarks.add(NoticeKind::OwnershipNotKept, "owner or group could not be kept");
+    }
+    if !keep_attributes(old, new) {
+        remarks.add(
+            NoticeKind::AttributesNotKept,
+            "access control list or extended attributes could not be kept",
+        );
+    }
+    // Last, and whatever the list of access said: the group bits of a mode are the list's mask.
+    fchmod(new, Mode::from_raw_mode(facts.mode & !PRIVILEGE_BITS))
+}
+
+fn keep_owner(new: BorrowedFd<'_>, facts: &Facts) -> bool {
+    let (owner, group) = (Uid::from_raw(facts.uid), Gid::from_raw(facts.gid));
+    if fchown(new, Some(owner), Some(group)).is_ok() {
+        return true;
+    }
+    // An owner may still give a file to a group of its own.
+    let _ = fchown(new, None, Some(group));
+    root::facts(new).is_ok_and(|made| (made.uid, made.gid) == (facts.uid, facts.gid))
+}
+
+fn keep_attributes(old: BorrowedFd<'_>, new: BorrowedFd<'_>) -> bool {
+    let mut list = vec![0; MAX_XATTR_BYTES];
+    let length = match flistxattr(old, &mut list) {
+        Ok(length) => length,
+        // A file system without attributes has none to lose.
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => return true,
+        Err(_) => return false,
+    };
+    let mut all_kept = true;
+    let mut has_access_list = false;
+    for name in list[..length].split(|&byte| byte == 0) {
+        has_access_list |= name == ACCESS_LIST;
+        if name.starts_with(b"user.") || name == ACCESS_LIST {
+            all_kept &= copy_attribute(old, new, name);
+        }
+    }
+    if !has_access_list {
+        // The directory may have given the new file one by default.
+        let _ = fremovexattr(new, ACCESS_LIST);
+    }
+    all_kept
+}
+
+fn copy_attribute(old: BorrowedFd<'_>, new: BorrowedFd<'_>, name: &[u8]) -> bool {
+    let mut value = vec![0; MAX_XATTR_BYTES];
+    let Ok(length) = fgetxattr(old, name, &mut value) else { return false };
+    fsetxattr(new, name, &value[..length], XattrFlags::empty()).is_ok()
+}

@@ -1,0 +1,170 @@
+//! What every operation shares: the open roots, the settings, the locks.
+
+use std::fmt;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use toolfs_core::clock::Clock;
+use toolfs_core::edit::Patience;
+use toolfs_core::error::Result;
+use toolfs_core::limit::Limits;
+use toolfs_core::protect::ProtectedPatterns;
+use toolfs_core::target::{FileKind, TargetKey};
+use toolfs_provider::abort::AbortSignal;
+use toolfs_provider::capability::Durability;
+use toolfs_provider::refusal;
+
+use crate::facts::Facts;
+use crate::io_error::{OPENING, fs_error};
+use crate::list;
+use crate::location::Location;
+use crate::lock::LockTable;
+use crate::resolve::{Asked, resolve};
+use crate::root::{self, Root};
+use crate::stat_cache::StatCache;
+
+/// How often a call starts anew because somebody else moved what it works on.
+pub(crate) const MAX_ATTEMPTS: usize = 8;
+
+/// The state behind a provider.
+pub(crate) struct Disk {
+    pub(crate) roots: Vec<Arc<Root>>,
+    pub(crate) limits: Limits,
+    pub(crate) protected: ProtectedPatterns,
+    pub(crate) durability: Durability,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) umask: Mode,
+    pub(crate) locks: LockTable,
+    pub(crate) cache: StatCache,
+    /// Cleared once a file system turns out not to exchange names.
+    pub(crate) exchange: AtomicBool,
+    /// Whether files without a name are not to be used.
+    pub(crate) named_temporaries: bool,
+    /// A name of this server among those that share its directories.
+    pub(crate) instance: u64,
+    pub(crate) serial: AtomicU64,
+    #[cfg(test)]
+    pub(crate) hook: crate::step::Hook,
+}
+
+/// A regular file that is open for reading, and what it was when it was opened.
+#[derive(Debug)]
+pub(crate) struct OpenFile {
+    pub(crate) file: OwnedFd,
+    pub(crate) facts: Facts,
+    /// The display path of the target.
+    pub(crate) path: String,
+}
+
+impl Disk {
+    /// Where a key points.
+    pub(crate) fn location(&self, key: &TargetKey) -> Result<Location> {
+        Location::from_key(&self.roots, key)
+    }
+
+    /// Where a location leads now that a part of it turned out to be a link.
+    pub(crate) fn relocated(&self, location: &Location) -> Result<Location> {
+        resolve(&self.roots, &Asked::again(location))
+    }
+
+    /// Opens a target for reading, once, without blocking and without following a link.
+    pub(crate) fn open_file(&self, key: &TargetKey) -> Result<OpenFile> {
+        let asked = self.location(key)?;
+        let path = asked.display();
+        let mut location = asked;
+        for _ in 0..MAX_ATTEMPTS {
+            let seat = self.locks.seat(&location.key());
+            match seat.after_verdict(|| location.root.open_exact(&location.relative, root::reading())) {
+                Ok(file) => {
+                    let facts = root::facts(&file).map_err(|cause| fs_error(&path, OPENING, cause))?;
+                    return match facts.kind {
+                        FileKind::Regular if location.wants_directory => Err(refusal::not_directory(path)),
+                        FileKind::Regular => Ok(OpenFile { file, facts, path }),
+                        kind => Err(refusal::not_regular(path, kind)),
+                    };
+                }
+                Err(Errno::LOOP) => location = self.relocated(&location)?,
+                Err(Errno::NOENT) => {
+                    let similar_names = list::similar_names(&location);
+                    return Err(refusal::not_found(path, similar_names));
+                }
+                Err(cause) => {
+                    return Err(match self.kind_at(&location) {
+                        Some(kind) if kind != FileKind::Regular => refusal::not_regular(path, kind),
+                        Some(_) | None if cause == Errno::ACCESS => {
+                            refusal::not_readable(path).with_source(std::io::Error::from(cause))
+                        }
+                        Some(_) | None => fs_error(&path, OPENING, cause),
+                    });
+                }
+            }
+        }
+        Err(refusal::keeps_changing(path))
+    }
+
+    /// Opens a directory or a mere handle of whatever is there.
+    pub(crate) fn open_any(&self, key: &TargetKey, flags: OFlags) -> Result<(OwnedFd, Location)> {
+        let mut location = self.location(key)?;
+        let path = location.display();
+        for _ in 0..MAX_ATTEMPTS {
+            match location.root.open_exact(&location.relative, flags) {
+                Ok(file) => return Ok((file, location)),
+                Err(Errno::LOOP) => location = self.relocated(&location)?,
+                Err(Errno::NOENT) => return Err(refusal::not_found(path, list::similar_names(&location))),
+                Err(cause) => return Err(fs_error(&path, OPENING, cause)),
+            }
+        }
+        Err(refusal::keeps_changing(path))
+    }
+
+    fn kind_at(&self, location: &Location) -> Option<FileKind> {
+        let handle = location.root.open_exact(&location.relative, OFlags::PATH).ok()?;
+        root::facts(&handle).ok().map(|facts| facts.kind)
+    }
+
+    /// The protected pattern that a path beneath a root matches.
+    pub(crate) fn rule_for(&self, relative: &[u8]) -> Option<String> {
+        self.protected.rule_for(relative).map(str::to_owned)
+    }
+
+    /// A name that no other file of ours has, for one moment of a publication.
+    pub(crate) fn temporary_name(&self) -> Vec<u8> {
+        let serial = self.serial.fetch_add(1, Ordering::Relaxed);
+        format!(".toolfs-{:016x}-{serial:x}", self.instance).into_bytes()
+    }
+
+    /// Patience that ends with the call, or after the time for near misses.
+    pub(crate) fn patience<'a>(&'a self, abort: &'a AbortSignal) -> impl Patience + use<'a> {
+        let now = self.clock.now().0;
+        let spent_ms = i64::try_from(self.limits.near_miss_ms).unwrap_or(i64::MAX);
+        Until { abort, clock: &*self.clock, started: now, end: now.saturating_add(spent_ms) }
+    }
+}
+
+impl fmt::Debug for Disk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Disk")
+            .field("roots", &self.roots)
+            .field("limits", &self.limits)
+            .field("durability", &self.durability)
+            .finish_non_exhaustive()
+    }
+}
+
+struct Until<'a> {
+    abort: &'a AbortSignal,
+    clock: &'a dyn Clock,
+    started: i64,
+    end: i64,
+}
+
+impl Patience for Until<'_> {
+    fn is_over(&self) -> bool {
+        // A clock that was set back must not make the wait endless.
+        let now = self.clock.now().0;
+        self.abort.cause().is_some() || now >= self.end || now < self.started
+    }
+}

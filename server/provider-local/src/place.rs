@@ -1,0 +1,152 @@
+//! The place of a mutation: an open directory, a name in it, and what is there now.
+//!
+//! Everything that a mutation does afterwards goes from this one directory handle and follows no link.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{Access, AtFlags, OFlags, accessat, statat};
+use rustix::io::Errno;
+use toolfs_core::error::Result;
+use toolfs_core::target::FileKind;
+use toolfs_provider::refusal;
+
+use crate::disk::{Disk, OpenFile};
+use crate::facts::Facts;
+use crate::io_error::{OPENING, fs_error};
+use crate::location::Location;
+use crate::root::{self, open_child};
+
+/// A directory, a name in it, and the directories that are missing in between.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) location: Location,
+    /// The display path of the target as it was asked for.
+    pub(crate) path: String,
+    /// The nearest existing directory.
+    pub(crate) directory: OwnedFd,
+    /// Directories to be made in it, one in the other.
+    pub(crate) missing: Vec<Vec<u8>>,
+    /// The target's name in the last of them.
+    pub(crate) name: Vec<u8>,
+}
+
+/// What was found, or that a part of the path is a link by now and has to be resolved anew.
+#[derive(Debug)]
+pub(crate) enum Found<T> {
+    /// What was found.
+    Here(T),
+    /// The path leads elsewhere by now.
+    Elsewhere,
+}
+
+impl Place {
+    /// Finds the directory of a location.
+    ///
+    /// # Errors
+    /// `FS_NOT_REGULAR_FILE` for a root or a path that asks for a directory, `FS_NOT_DIRECTORY`,
+    /// `FS_PERMISSION_DENIED`.
+    pub(crate) fn find(location: Location, path: &str) -> Result<Found<Place>> {
+        let Some((parent, name)) = location.split() else {
+            return Err(refusal::not_regular(path, FileKind::Directory));
+        };
+        let name = name.to_vec();
+        let mut missing = Vec::new();
+        let mut parent = parent;
+        let directory = loop {
+            match location.root.open_exact(parent, root::directory()) {
+                Ok(directory) => break directory,
+                Err(Errno::LOOP) => return Ok(Found::Elsewhere),
+                Err(Errno::NOENT) if !parent.is_empty() => {
+                    let at = parent.iter().rposition(|&byte| byte == b'/');
+                    missing.push(parent[at.map_or(0, |at| at + 1)..].to_vec());
+                    parent = &parent[..at.unwrap_or(0)];
+                }
+                Err(cause) => return Err(fs_error(path, OPENING, cause)),
+            }
+        };
+        missing.reverse();
+        Ok(Found::Here(Place { location, path: path.to_owned(), directory, missing, name }))
+    }
+
+    /// The directory handle, borrowed.
+    pub(crate) fn directory(&self) -> BorrowedFd<'_> {
+        self.directory.as_fd()
+    }
+
+    /// Opens what is at the place for reading; `None` when nothing is.
+    ///
+    /// # Errors
+    /// `FS_NOT_REGULAR_FILE`, without opening what is none; `FS_PERMISSION_DENIED`.
+    pub(crate) fn look(&self) -> Result<Found<Option<OpenFile>>> {
+        if !self.missing.is_empty() {
+            return self.absent();
+        }
+        let stat = match statat(self.directory(), self.name.as_slice(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => return self.absent(),
+            Err(cause) => return Err(fs_error(&self.path, OPENING, cause)),
+        };
+        match Facts::from(&stat).kind {
+            FileKind::Regular => {}
+            FileKind::Symlink => return Ok(Found::Elsewhere),
+            kind => return Err(refusal::not_regular(&self.path, kind)),
+        }
+        if self.location.wants_directory {
+            return Err(refusal::not_directory(&self.path));
+        }
+        let file = match open_child(self.directory(), &self.name, root::reading()) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return self.absent(),
+            Err(Errno::LOOP) => return Ok(Found::Elsewhere),
+            Err(cause @ Errno::ACCESS) => {
+                return Err(refusal::not_readable(&self.path).with_source(std::io::Error::from(cause)));
+            }
+            Err(cause) => return Err(fs_error(&self.path, OPENING, cause)),
+        };
+        let facts = root::facts(&file).map_err(|cause| fs_error(&self.path, OPENING, cause))?;
+        if facts.kind != FileKind::Regular {
+            return Err(refusal::not_regular(&self.path, facts.kind));
+        }
+        Ok(Found::Here(Some(OpenFile { file, facts, path: self.path.clone() })))
+    }
+
+    fn absent(&self) -> Result<Found<Option<OpenFile>>> {
+        if self.location.wants_directory {
+            return Err(refusal::asks_for_directory(&self.path));
+        }
+        Ok(Found::Here(None))
+    }
+
+    /// Refuses what must not be changed: protected names, read-only files and directories.
+    ///
+    /// # Errors
+    /// `FS_SANDBOX_DENIED`, `FS_PERMISSION_DENIED`
+    pub(crate) fn check_changeable(&self, disk: &Disk, existing: Option<&OpenFile>) -> Result<()> {
+        if let Some(rule) = disk.rule_for(&self.location.relative) {
+            return Err(refusal::protected(&self.path, &rule));
+        }
+        let denied =
+            |cause: Errno| refusal::not_writable(&self.path).with_source(std::io::Error::from(cause));
+        if let Some(open) = existing {
+            // A file without any write bit is meant to stay, even where the server's rights would reach further.
+            if open.facts.mode & 0o222 == 0 {
+                return Err(refusal::not_writable(&self.path));
+            }
+            accessat(self.directory(), self.name.as_slice(), Access::WRITE_OK, AtFlags::EACCESS)
+                .map_err(denied)?;
+        }
+        let change_entries = Access::WRITE_OK | Access::EXEC_OK;
+        accessat(self.directory(), ".", change_entries, AtFlags::EACCESS).map_err(denied)
+    }
+
+    /// Whether `directory`, which the target is in, is still where the location says. It may have been moved since
+    /// it was opened, even out of the root.
+    pub(crate) fn is_still(&self, directory: BorrowedFd<'_>) -> bool {
+        let Some((parent, _)) = self.location.split() else { return false };
+        let now = self.location.root.open_exact(parent, OFlags::PATH | OFlags::DIRECTORY);
+        match (now.and_then(root::facts), root::facts(directory)) {
+            (Ok(now), Ok(opened)) => now.inode == opened.inode,
+            (Err(_), _) | (_, Err(_)) => false,
+        }
+    }
+}

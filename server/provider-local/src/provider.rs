@@ -1,0 +1,279 @@
+//! The provider itself: each operation is a look at the key, a turn where something changes, and work on a thread
+//! that may block.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use toolfs_core::clock::Clock;
+use toolfs_core::error::{FsError, Result};
+use toolfs_core::limit::Limits;
+use toolfs_core::protect::ProtectedPatterns;
+use toolfs_core::target::{Target, TargetKey, display_form};
+use toolfs_core::window::LineWindow;
+use toolfs_provider::abort::AbortSignal;
+use toolfs_provider::capability::{self, Capabilities, Durability};
+use toolfs_provider::content::{ContentStream, EntryStream};
+use toolfs_provider::report::{EditReport, LinesReport, Stat, WriteReport};
+use toolfs_provider::request::{ByteRange, EditTextRequest, OperationId, ResolveRequest, WriteTextRequest};
+use toolfs_provider::{Provider, refusal};
+
+use crate::disk::{Disk, MAX_ATTEMPTS};
+use crate::location::Location;
+use crate::lock::{LockTable, Turn};
+use crate::place::Found;
+use crate::resolve::{Asked, resolve};
+use crate::root::{Root, RootSpec, umask};
+use crate::stat_cache::StatCache;
+use crate::work::blocking;
+use crate::{edit, list, read, stat, stream, write};
+
+/// How a provider is to serve its roots.
+#[derive(Clone, Debug)]
+pub struct LocalOptions {
+    /// The limits in force.
+    pub limits: Limits,
+    /// The names that mutations refuse.
+    pub protected: ProtectedPatterns,
+    /// What a success survives.
+    pub durability: Durability,
+    /// Where time comes from: the budget of a search for near misses, and of reading a file without a size.
+    pub clock: Arc<dyn Clock>,
+    /// Looks names up component by component, as on a system that forbids `openat2`. For tests.
+    pub force_walk: bool,
+    /// Gives temporary files a name from the start, as on a file system without `O_TMPFILE`. For tests.
+    pub force_named_temporaries: bool,
+    /// Replaces without exchanging names, as on a file system that cannot. For tests.
+    pub force_plain_rename: bool,
+}
+
+impl LocalOptions {
+    /// Default limits and patterns, full durability.
+    pub fn new(clock: Arc<dyn Clock>) -> LocalOptions {
+        LocalOptions {
+            limits: Limits::DEFAULT,
+            protected: ProtectedPatterns::default(),
+            durability: Durability::Full,
+            clock,
+            force_walk: false,
+            force_named_temporaries: false,
+            force_plain_rename: false,
+        }
+    }
+}
+
+/// Directories of this host.
+///
+/// Cheap to clone; clones share roots and locks. Two providers on one directory, in one process or in two, do not
+/// take turns: what the other one published is noticed and never overwritten, like any foreign writer's.
+#[derive(Clone)]
+pub struct LocalProvider(Arc<Disk>);
+
+impl LocalProvider {
+    /// Opens roots. The first is where relative paths start.
+    ///
+    /// # Errors
+    /// `FS_INVALID_ARGUMENT` without a root, or for two roots that are one directory or have one name;
+    /// `FS_NOT_FOUND`, `FS_NOT_DIRECTORY`, `FS_PERMISSION_DENIED` for a directory that cannot be opened.
+    pub fn open(roots: &[RootSpec], options: LocalOptions) -> Result<LocalProvider> {
+        let roots: Vec<Arc<Root>> = roots
+            .iter()
+            .map(|spec| Root::open(spec, options.force_walk).map(Arc::new))
+            .collect::<Result<_>>()?;
+        if roots.is_empty() {
+            return Err(FsError::invalid_argument("root", "absent", "at least one directory"));
+        }
+        let (mut names, mut directories) = (HashSet::new(), HashSet::new());
+        for root in &roots {
+            if !names.insert(&root.name) || !directories.insert(root.facts.inode) {
+                let actual = format!("`{}` twice", display_form(&root.name));
+                return Err(FsError::invalid_argument(
+                    "root",
+                    actual,
+                    "another directory and name for each root",
+                ));
+            }
+        }
+        Ok(LocalProvider(Arc::new(Disk {
+            roots,
+            limits: options.limits,
+            protected: options.protected,
+            durability: options.durability,
+            clock: options.clock,
+            umask: umask(),
+            locks: LockTable::default(),
+            cache: StatCache::default(),
+            exchange: AtomicBool::new(!options.force_plain_rename),
+            named_temporaries: options.force_named_temporaries,
+            // The keys of a hasher are random: that is all the uniqueness that a hidden name needs.
+            instance: RandomState::new().build_hasher().finish(),
+            serial: AtomicU64::new(0),
+            #[cfg(test)]
+            hook: std::sync::Mutex::new(None),
+        })))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn disk(&self) -> &Arc<Disk> {
+        &self.0
+    }
+
+    /// Runs `work` on a thread that may block. Reads and looks only: nothing is on disk that was not before.
+    async fn look<T: Send + 'static>(
+        &self,
+        abort: &AbortSignal,
+        work: impl FnOnce(&Arc<Disk>, &AbortSignal) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        abort.check()?;
+        let (disk, abort) = (self.0.clone(), abort.clone());
+        blocking(move || work(&disk, &abort)).await
+    }
+
+    /// Runs a mutation in the target's turn, anew when its path leads elsewhere by then.
+    ///
+    /// Dropping the future while it waits for the turn changes nothing; once the work began it runs to its end, and
+    /// the turn ends with it.
+    async fn change<R: Clone + Send + Sync + 'static, T: Send + 'static>(
+        &self,
+        abort: &AbortSignal,
+        key: &TargetKey,
+        request: Arc<R>,
+        work: fn(&Disk, &Location, &R, Option<&Turn>, &AbortSignal) -> Result<Found<T>>,
+        publishes: bool,
+    ) -> Result<T> {
+        let mut location = self.0.location(key)?;
+        for _ in 0..MAX_ATTEMPTS {
+            let turn = if publishes { Some(self.0.locks.turn(&location.key(), abort).await?) } else { None };
+            let (disk, abort, request) = (self.0.clone(), abort.clone(), request.clone());
+            let here = location.clone();
+            let found = blocking(move || {
+                Ok(match work(&disk, &here, &request, turn.as_ref(), &abort)? {
+                    Found::Here(report) => Ok(report),
+                    Found::Elsewhere => Err(disk.relocated(&here)?),
+                })
+            });
+            match found.await? {
+                Ok(report) => return Ok(report),
+                Err(elsewhere) => location = elsewhere,
+            }
+        }
+        Err(refusal::keeps_changing(location.display()))
+    }
+
+    fn refuse_operation_id(&self, key: &TargetKey, operation_id: Option<&OperationId>) -> Result<()> {
+        match operation_id {
+            None => Ok(()),
+            Some(_) => Err(refusal::no_operation_ids(self.0.location(key)?.display())),
+        }
+    }
+}
+
+impl fmt::Debug for LocalProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("LocalProvider").field(&self.0).finish()
+    }
+}
+
+#[async_trait]
+impl Provider for LocalProvider {
+    async fn capabilities(&self, _abort: &AbortSignal) -> Result<Capabilities> {
+        let root = |root: &Arc<Root>| capability::Root {
+            raw_path: root.name.clone(),
+            display_path: display_form(&root.name),
+        };
+        Ok(Capabilities {
+            provider: "local".to_owned(),
+            roots: self.0.roots.iter().map(root).collect(),
+            durability: self.0.durability,
+            exchange: self.0.exchange.load(Ordering::Relaxed),
+            operation_ids: false,
+            protected_patterns: self.0.protected.names().to_vec(),
+        })
+    }
+
+    async fn resolve(&self, abort: &AbortSignal, request: &ResolveRequest) -> Result<Target> {
+        let request = request.clone();
+        self.look(abort, move |disk, _| {
+            let asked = asked(disk, &request)?;
+            let location = resolve(&disk.roots, &asked)?;
+            let rule = disk.rule_for(&location.relative).or_else(|| disk.rule_for(&asked.spelling()));
+            Ok(location.to_target(rule))
+        })
+        .await
+    }
+
+    async fn contains(&self, _abort: &AbortSignal, ancestor: &TargetKey, target: &TargetKey) -> Result<bool> {
+        Ok(self.0.location(ancestor)?.contains(&self.0.location(target)?))
+    }
+
+    async fn stat(&self, abort: &AbortSignal, target: &TargetKey, want_version: bool) -> Result<Stat> {
+        let target = target.clone();
+        self.look(abort, move |disk, abort| stat::stat(disk, &target, want_version, abort)).await
+    }
+
+    async fn lstat(&self, abort: &AbortSignal, request: &ResolveRequest) -> Result<Stat> {
+        let request = request.clone();
+        self.look(abort, move |disk, _| stat::lstat(disk, asked(disk, &request)?)).await
+    }
+
+    async fn read_lines(
+        &self,
+        abort: &AbortSignal,
+        target: &TargetKey,
+        window: LineWindow,
+    ) -> Result<LinesReport> {
+        let target = target.clone();
+        self.look(abort, move |disk, abort| read::lines(disk, &target, window, abort)).await
+    }
+
+    async fn read_text(&self, abort: &AbortSignal, target: &TargetKey) -> Result<ContentStream> {
+        let target = target.clone();
+        self.look(abort, move |disk, abort| stream::text(disk, &target, abort)).await
+    }
+
+    async fn read_bytes(
+        &self,
+        abort: &AbortSignal,
+        target: &TargetKey,
+        range: ByteRange,
+    ) -> Result<ContentStream> {
+        let target = target.clone();
+        self.look(abort, move |disk, abort| stream::bytes(disk, &target, range, abort)).await
+    }
+
+    async fn list_dir(&self, abort: &AbortSignal, target: &TargetKey) -> Result<EntryStream> {
+        let target = target.clone();
+        self.look(abort, move |disk, abort| list::entries(disk, &target, abort)).await
+    }
+
+    async fn write_text(&self, abort: &AbortSignal, request: WriteTextRequest) -> Result<WriteReport> {
+        self.refuse_operation_id(&request.target, request.operation_id.as_ref())?;
+        let key = request.target.clone();
+        self.change(abort, &key, Arc::new(request), write::write, true).await
+    }
+
+    async fn edit_text(&self, abort: &AbortSignal, request: EditTextRequest) -> Result<EditReport> {
+        self.refuse_operation_id(&request.target, request.operation_id.as_ref())?;
+        let key = request.target.clone();
+        self.change(abort, &key, Arc::new(request), edit::edit, true).await
+    }
+
+    async fn plan_write(&self, abort: &AbortSignal, request: WriteTextRequest) -> Result<WriteReport> {
+        self.refuse_operation_id(&request.target, request.operation_id.as_ref())?;
+        let key = request.target.clone();
+        self.change(abort, &key, Arc::new(request), write::write, false).await
+    }
+
+    async fn plan_edit(&self, abort: &AbortSignal, request: EditTextRequest) -> Result<EditReport> {
+        self.refuse_operation_id(&request.target, request.operation_id.as_ref())?;
+        let key = request.target.clone();
+        self.change(abort, &key, Arc::new(request), edit::edit, false).await
+    }
+}
+
+fn asked(disk: &Disk, request: &ResolveRequest) -> Result<Asked> {
+    Asked::parse(&disk.roots, disk.limits.max_path_bytes, request.cwd.as_deref(), &request.path)
+}

@@ -1,0 +1,304 @@
+//! Finding where a path leads: the kernel's own answer where it gives one, else a walk with the same promise.
+//!
+//! The outcome is a name, not a handle: whoever uses it opens it again from the root without following any link,
+//! so that nothing that happens in between can lead outside. Deliberately absent: `~`, and any resolving of `..` by
+//! its spelling.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::fs::{OFlags, readlinkat};
+use rustix::io::Errno;
+use toolfs_core::error::{FsError, Result};
+use toolfs_core::target::{FileKind, display_form};
+use toolfs_provider::refusal;
+
+use crate::io_error::{OPENING, fs_error};
+use crate::location::{Location, join, strip_path};
+use crate::root::{Root, facts, open_child};
+
+/// The longest path that the kernel takes, in bytes.
+const MAX_PATH_BYTES: usize = 4095;
+
+/// A path as asked for, split into the root that it starts in and what follows.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    root: Arc<Root>,
+    /// Components without empty ones and `.`.
+    components: Vec<Vec<u8>>,
+    wants_directory: bool,
+    shown: String,
+}
+
+impl Asked {
+    /// Reads a path; a relative one starts at `cwd`, or at the first root.
+    ///
+    /// # Errors
+    /// `FS_INVALID_ARGUMENT`, `FS_SANDBOX_DENIED`
+    pub(crate) fn parse(
+        roots: &[Arc<Root>],
+        max_path_bytes: u64,
+        cwd: Option<&[u8]>,
+        path: &[u8],
+    ) -> Result<Asked> {
+        let shown = display_form(path);
+        if path.is_empty() {
+            return Err(refusal::empty_path());
+        }
+        if path.contains(&0) {
+            return Err(refusal::nul_in_path(shown));
+        }
+        if path.len() as u64 > max_path_bytes {
+            return Err(refusal::path_too_long(shown, path.len(), max_path_bytes));
+        }
+        if let Some(name) = path.split(|&byte| byte == b'/').find(|name| name.len() > refusal::MAX_NAME_BYTES)
+        {
+            return Err(refusal::name_too_long(shown, name.len()));
+        }
+        let full = if path.starts_with(b"/") {
+            path.to_vec()
+        } else {
+            match cwd {
+                None => join(&roots[0].name, path),
+                Some(cwd) if cwd.starts_with(b"/") && !cwd.contains(&0) => join(cwd, path),
+                Some(cwd) => return Err(refusal::cwd_not_absolute(display_form(cwd))),
+            }
+        };
+        let (root, components) = place(roots, &full).ok_or_else(|| refusal::sandbox_escape(&shown))?;
+        let last = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+        let wants_directory = matches!(last, b"" | b"." | b"..");
+        Ok(Asked { root, components, wants_directory, shown })
+    }
+
+    /// The path that leads to a location: for finding it anew.
+    pub(crate) fn again(location: &Location) -> Asked {
+        Asked {
+            root: location.root.clone(),
+            components: components_of(&location.relative),
+            wants_directory: location.wants_directory,
+            shown: location.display(),
+        }
+    }
+
+    /// The path beneath its root as it was spelled, for judging protected names.
+    pub(crate) fn spelling(&self) -> Vec<u8> {
+        self.components.join(&b'/')
+    }
+
+    /// Takes the last name off, if the path ends in one: for looking at a link itself.
+    pub(crate) fn split_last(mut self) -> (Asked, Option<Vec<u8>>) {
+        let ends_in_name = !self.wants_directory && self.components.last().is_some_and(|last| last != b"..");
+        let last = if ends_in_name { self.components.pop() } else { None };
+        self.wants_directory |= last.is_some();
+        (self, last)
+    }
+
+    /// The path made safe to show.
+    pub(crate) fn shown(&self) -> &str {
+        &self.shown
+    }
+}
+
+/// Finds where a path leads.
+///
+/// # Errors
+/// Those of [`toolfs_provider::Provider::resolve`].
+pub(crate) fn resolve(roots: &[Arc<Root>], asked: &Asked) -> Result<Location> {
+    let found = match by_kernel(asked) {
+        Some(location) => location,
+        None => Walk::new(roots, asked).run()?,
+    };
+    let found = in_longest_root(roots, found);
+    if found.relative.len() > MAX_PATH_BYTES {
+        return Err(refusal::path_too_long(&asked.shown, found.relative.len(), MAX_PATH_BYTES as u64));
+    }
+    Ok(found)
+}
+
+/// The root whose path is the longest beginning of `full`, and the components after it.
+///
+/// A root is known by its name, its real path and the path by which it was given.
+fn place(roots: &[Arc<Root>], full: &[u8]) -> Option<(Arc<Root>, Vec<Vec<u8>>)> {
+    let components = components_of(full);
+    let starts = |path: &[u8]| {
+        let parts = components_of(path);
+        components.starts_with(&parts).then_some(parts.len())
+    };
+    let spellings = |root: &Root| [starts(&root.name), starts(&root.real), starts(&root.spelled)];
+    let (length, root) = roots
+        .iter()
+        .filter_map(|root| Some((spellings(root).into_iter().flatten().max()?, root)))
+        // Of equally long ones the first.
+        .rev()
+        .max_by_key(|(length, _)| *length)?;
+    Some((root.clone(), components[length..].to_vec()))
+}
+
+fn components_of(path: &[u8]) -> Vec<Vec<u8>> {
+    let parts = path.split(|&byte| byte == b'/');
+    parts.filter(|part| !part.is_empty() && *part != b".").map(<[u8]>::to_vec).collect()
+}
+
+/// What lies in a nested root belongs to that.
+fn in_longest_root(roots: &[Arc<Root>], found: Location) -> Location {
+    let real = join(&found.root.real, &found.relative);
+    let beneath = |root: &&Arc<Root>| strip_path(&root.real, &real).is_some();
+    match roots.iter().filter(beneath).max_by_key(|root| root.real.len()) {
+        Some(root) if root.real.len() > found.root.real.len() => {
+            let relative = strip_path(&root.real, &real).unwrap_or_default().to_vec();
+            Location { root: root.clone(), relative, ..found }
+        }
+        Some(_) | None => found,
+    }
+}
+
+/// The kernel's answer for a path that exists; `None` where the walk has to tell.
+fn by_kernel(asked: &Asked) -> Option<Location> {
+    let root = &asked.root;
+    if root.lookup == crate::root::Lookup::Walk {
+        return None;
+    }
+    let relative = asked.spelling();
+    let slash: &[u8] = if asked.wants_directory && !relative.is_empty() { b"/" } else { b"" };
+    let path = [relative.as_slice(), slash].concat();
+    let location = |relative: Vec<u8>| Location { root: root.clone(), relative, wants_directory: false };
+    let has_parent_steps = asked.components.iter().any(|component| component == b"..");
+    if !has_parent_steps {
+        match root.open_exact(&path, OFlags::PATH) {
+            Ok(_) => return Some(location(relative)),
+            Err(Errno::LOOP) => {}
+            Err(_) => return None,
+        }
+    }
+    let reached = root.open_resolved(&path).ok()?;
+    let canonical = path_of(&reached)?;
+    let canonical = strip_path(&path_of(root.handle())?, &canonical)?.to_vec();
+    // The name is only a name: it must lead to the same file when no link is followed.
+    let again = root.open_exact(&canonical, OFlags::PATH).ok()?;
+    let is_same = facts(&again).ok()?.inode == facts(&reached).ok()?.inode;
+    is_same.then(|| location(canonical))
+}
+
+/// Where an open file is now, as the kernel tells it.
+fn path_of(file: impl AsFd) -> Option<Vec<u8>> {
+    use std::os::fd::AsRawFd;
+    let link = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
+    rustix::fs::readlink(link, Vec::new()).ok().map(std::ffi::CString::into_bytes)
+}
+
+/// A walk from a root, component by component. It goes up only along the handles that it came down by, and it
+/// follows a link by reading its text, so that no step can leave the roots.
+struct Walk<'a> {
+    roots: &'a [Arc<Root>],
+    asked: &'a Asked,
+    root: Arc<Root>,
+    /// The directories between the root and where the walk stands, with their names.
+    stack: Vec<(Vec<u8>, OwnedFd)>,
+    /// What is still to be walked, in reverse.
+    pending: Vec<Vec<u8>>,
+    links: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn new(roots: &'a [Arc<Root>], asked: &'a Asked) -> Walk<'a> {
+        let pending = asked.components.iter().rev().cloned().collect();
+        Walk { roots, asked, root: asked.root.clone(), stack: Vec::new(), pending, links: 0 }
+    }
+
+    fn run(mut self) -> Result<Location> {
+        let mut wants_directory = self.asked.wants_directory;
+        while let Some(component) = self.pending.pop() {
+            if component == b".." {
+                self.go_up()?;
+                continue;
+            }
+            let here = self.stack.last().map_or(self.root.handle(), |(_, handle)| handle.as_fd());
+            let next = match open_child(here, &component, OFlags::PATH) {
+                Ok(next) => next,
+                Err(Errno::NOENT) => return self.missing(component, wants_directory),
+                Err(cause) => return Err(self.failed(cause)),
+            };
+            match facts(&next).map_err(|cause| self.failed(cause))?.kind {
+                FileKind::Directory => self.stack.push((component, next)),
+                FileKind::Symlink => wants_directory |= self.follow(&next)?,
+                FileKind::Regular
+                | FileKind::Fifo
+                | FileKind::Socket
+                | FileKind::BlockDevice
+                | FileKind::CharDevice
+                | FileKind::Other => {
+                    if !self.pending.is_empty() || wants_directory {
+                        return Err(refusal::not_directory(&self.asked.shown));
+                    }
+                    return Ok(self.arrived(vec![component], false));
+                }
+            }
+        }
+        Ok(self.arrived(Vec::new(), false))
+    }
+
+    fn go_up(&mut self) -> Result<()> {
+        if self.stack.pop().is_some() {
+            return Ok(());
+        }
+        // Above a root that lies in another one, the other one goes on.
+        let outer = self
+            .roots
+            .iter()
+            .filter_map(|root| Some((root, strip_path(&root.real, &self.root.real)?)))
+            .filter(|(_, inner)| !inner.is_empty())
+            .max_by_key(|(root, _)| root.real.len());
+        let Some((outer, inner)) = outer else {
+            return Err(refusal::sandbox_escape(&self.asked.shown));
+        };
+        self.pending.push(b"..".to_vec());
+        self.pending.extend(components_of(inner).into_iter().rev());
+        self.root = outer.clone();
+        Ok(())
+    }
+
+    /// Replaces a link by its text. Tells whether only a directory can be at its end.
+    fn follow(&mut self, link: &OwnedFd) -> Result<bool> {
+        self.links += 1;
+        if self.links > refusal::MAX_LINKS {
+            return Err(refusal::too_many_links(&self.asked.shown));
+        }
+        let text = readlinkat(link, "", Vec::new()).map_err(|cause| self.failed(cause))?.into_bytes();
+        let components = if text.starts_with(b"/") {
+            let (root, components) =
+                place(self.roots, &text).ok_or_else(|| refusal::sandbox_escape(&self.asked.shown))?;
+            self.root = root;
+            self.stack.clear();
+            components
+        } else {
+            components_of(&text)
+        };
+        let ends_in_directory = self.pending.is_empty()
+            && matches!(text.rsplit(|&byte| byte == b'/').next(), Some(b"" | b"." | b".."));
+        self.pending.extend(components.into_iter().rev());
+        Ok(ends_in_directory)
+    }
+
+    fn missing(mut self, first: Vec<u8>, wants_directory: bool) -> Result<Location> {
+        let mut rest = vec![first];
+        while let Some(component) = self.pending.pop() {
+            if component == b".." {
+                return Err(refusal::not_found(&self.asked.shown, Vec::new()));
+            }
+            rest.push(component);
+        }
+        if let Some(name) = rest.iter().find(|name| name.len() > refusal::MAX_NAME_BYTES) {
+            return Err(refusal::name_too_long(&self.asked.shown, name.len()));
+        }
+        Ok(self.arrived(rest, wants_directory))
+    }
+
+    fn arrived(self, rest: Vec<Vec<u8>>, wants_directory: bool) -> Location {
+        let names: Vec<Vec<u8>> = self.stack.into_iter().map(|(name, _)| name).chain(rest).collect();
+        Location { root: self.root, relative: names.join(&b'/'), wants_directory }
+    }
+
+    fn failed(&self, cause: Errno) -> FsError {
+        fs_error(&self.asked.shown, OPENING, cause)
+    }
+}

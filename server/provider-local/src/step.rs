@@ -1,0 +1,76 @@
+//! The steps of a publication by name, so that tests can fail each of them or do something foreign just before.
+//!
+//! Outside of this crate's tests a step is only a name.
+
+use rustix::io::Errno;
+
+use crate::disk::Disk;
+
+/// A step that is about to be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Making a missing parent directory.
+    MakeParent,
+    /// Making the temporary file.
+    Create,
+    /// Writing content to it.
+    Write,
+    /// Giving it mode, owner and attributes.
+    Attributes,
+    /// Making its content durable.
+    Sync,
+    /// Giving a nameless file its temporary name.
+    Name,
+    /// Putting it in its place.
+    Publish,
+    /// Exchanging names, after the last look at what is to be replaced.
+    Exchange,
+    /// Looking at what was displaced.
+    Verify,
+    /// Taking a publication back.
+    TakeBack,
+    /// Removing what was displaced.
+    Remove,
+    /// Making the directory durable.
+    SyncDirectory,
+}
+
+#[cfg(test)]
+impl Step {
+    pub(crate) const ALL: [Step; 12] = [
+        Step::MakeParent,
+        Step::Create,
+        Step::Write,
+        Step::Attributes,
+        Step::Sync,
+        Step::Name,
+        Step::Publish,
+        Step::Exchange,
+        Step::Verify,
+        Step::TakeBack,
+        Step::Remove,
+        Step::SyncDirectory,
+    ];
+}
+
+/// What a test does at a step.
+#[cfg(test)]
+pub(crate) type Hook = std::sync::Mutex<Option<Box<dyn FnMut(Step) -> Result<(), Errno> + Send>>>;
+
+impl Disk {
+    /// Called before each step.
+    #[cfg(test)]
+    pub(crate) fn before(&self, step: Step) -> Result<(), Errno> {
+        match self.hook.lock().unwrap().as_mut() {
+            Some(hook) => hook(step),
+            None => Ok(()),
+        }
+    }
+
+    /// Called before each step.
+    #[cfg(not(test))]
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the other form, in tests, needs both")]
+    pub(crate) fn before(&self, _step: Step) -> Result<(), Errno> {
+        Ok(())
+    }
+}

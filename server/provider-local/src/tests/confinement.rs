@@ -1,0 +1,199 @@
+//! Paths that are swapped while they are used, roots in roots, and spellings of roots.
+
+use std::os::unix::fs::symlink;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use toolfs_core::error::Code;
+use toolfs_core::guard::WriteGuard;
+
+use super::*;
+
+const CANARY: &str = "canary: nobody may see or change this";
+
+/// Runs `attack` in a thread of its own while `work` runs.
+fn while_attacked(
+    attack: impl Fn() + Send + 'static,
+    work: impl AsyncFnOnce(),
+) -> impl Future<Output = usize> {
+    let (stop, swaps) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let (stopped, counted) = (stop.clone(), swaps.clone());
+    let attacker = std::thread::spawn(move || {
+        while !stopped.load(Ordering::Relaxed) {
+            attack();
+            counted.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    async move {
+        work().await;
+        stop.store(true, Ordering::Relaxed);
+        attacker.join().unwrap();
+        swaps.load(Ordering::Relaxed)
+    }
+}
+
+async fn race(force_walk: bool) {
+    let bench = Bench::with(|options| options.force_walk = force_walk);
+    let outside = bench.root.parent().unwrap().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("f"), CANARY).unwrap();
+    bench.put("d/f", "mine");
+    symlink(&outside, bench.root.join("l")).unwrap();
+    let (directory, link) = (bench.root.join("d"), bench.root.join("l"));
+    let key = bench.key("d/f").await;
+    let (mut seen, mut refused) = (0, 0);
+    let swaps = while_attacked(
+        move || renameat_with(CWD, &directory, CWD, &link, RenameFlags::EXCHANGE).unwrap(),
+        async || {
+            let end = Instant::now() + Duration::from_millis(1_500);
+            let abort = AbortSignal::new();
+            while Instant::now() < end {
+                for result in [bench.read("d/f").await, bench.provider.read_lines(&abort, &key, WINDOW).await]
+                {
+                    match result {
+                        Ok(report) => {
+                            let lines: Vec<_> = report.window.block.lines().map(|line| line.text).collect();
+                            assert!(lines == ["mine"] || lines == ["written"], "{lines:?}");
+                            seen += 1;
+                        }
+                        Err(error) => {
+                            let codes =
+                                [Code::SandboxDenied, Code::NotFound, Code::NotDirectory, Code::Unavailable];
+                            assert!(codes.contains(&error.code()), "{error:?}");
+                            refused += 1;
+                        }
+                    }
+                }
+                match bench.write("d/f", "written", WriteGuard::Unconditional).await {
+                    Ok(_) => seen += 1,
+                    Err(_) => refused += 1,
+                }
+                match bench.write("d/new/deep", "written", WriteGuard::Unconditional).await {
+                    Ok(_) => seen += 1,
+                    Err(_) => refused += 1,
+                }
+            }
+        },
+    )
+    .await;
+    assert_eq!(fs::read_to_string(outside.join("f")).unwrap(), CANARY);
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
+    assert!(swaps > 100 && seen > 0 && refused > 0, "no race: {swaps} swaps, {seen} seen, {refused} refused");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_directory_that_is_swapped_for_a_link_never_leads_out() {
+    race(false).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_walk_through_a_swapped_directory_never_leads_out() {
+    race(true).await;
+}
+
+/// The directory is moved out of the root after it was opened, and another one takes its name.
+#[tokio::test]
+async fn a_directory_that_was_moved_away_gets_no_new_file() {
+    for existing in [false, true] {
+        let bench = Bench::new();
+        let outside = bench.root.parent().unwrap().join("moved");
+        bench.put("d/other", "x");
+        if existing {
+            bench.put("d/f", "old");
+        }
+        let (directory, moved) = (bench.root.join("d"), outside.clone());
+        bench.once_at(Step::Publish, move || {
+            fs::rename(&directory, &moved).unwrap();
+            fs::create_dir(&directory).unwrap();
+        });
+        bench.write("d/f", "new", WriteGuard::Unconditional).await.unwrap();
+        assert_eq!(bench.get("d/f").as_deref(), Some("new"), "it lands where the path leads");
+        assert_eq!(fs::read_to_string(outside.join("f")).ok().as_deref(), existing.then_some("old"));
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 1 + usize::from(existing), "no litter");
+    }
+}
+
+async fn shown(provider: &LocalProvider, path: &str) -> String {
+    provider.resolve_path(&AbortSignal::new(), path).await.unwrap().display_path
+}
+
+#[tokio::test]
+async fn of_nested_roots_the_longest_wins() {
+    for force_walk in [false, true] {
+        let bench = Bench::new();
+        bench.put("a/inner/f", "x");
+        bench.put("a/g", "y");
+        let (outer, inner) = (bench.root.join("a"), bench.root.join("a/inner"));
+        let mut options = LocalOptions::new(Arc::new(HostClock));
+        options.force_walk = force_walk;
+        let roots = [RootSpec::named(&outer, "/w").unwrap(), RootSpec::named(&inner, "/inner").unwrap()];
+        let provider = LocalProvider::open(&roots, options).unwrap();
+        assert_eq!(shown(&provider, "inner/f").await, "/inner/f");
+        assert_eq!(shown(&provider, "/w/inner/f").await, "/inner/f");
+        assert_eq!(shown(&provider, inner.join("f").to_str().unwrap()).await, "/inner/f");
+        assert_eq!(
+            shown(&provider, "/inner/../g").await,
+            "/w/g",
+            "the outer root goes on above the inner one"
+        );
+        let abort = AbortSignal::new();
+        let left = provider.resolve_path(&abort, "/inner/../../x").await.unwrap_err();
+        assert_eq!((left.code(), left.path()), (Code::SandboxDenied, Some("/inner/../../x")));
+        let whole = provider.resolve_path(&abort, "/w").await.unwrap().key;
+        let part = provider.resolve_path(&abort, "/inner/f").await.unwrap().key;
+        assert!(provider.contains(&abort, &whole, &part).await.unwrap());
+        assert!(!provider.contains(&abort, &part, &whole).await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn a_root_that_was_given_through_a_link_has_both_spellings() {
+    let bench = Bench::new();
+    bench.put("real/f", "x");
+    let (real, alias) = (bench.root.join("real"), bench.root.join("alias"));
+    symlink(&real, &alias).unwrap();
+    let options = LocalOptions::new(Arc::new(HostClock));
+    let provider = LocalProvider::open(&[RootSpec::new(&alias)], options).unwrap();
+    let expected = real.join("f").to_str().unwrap().to_owned();
+    assert_eq!(shown(&provider, real.join("f").to_str().unwrap()).await, expected);
+    assert_eq!(shown(&provider, alias.join("f").to_str().unwrap()).await, expected);
+}
+
+#[tokio::test]
+async fn a_named_root_is_shown_by_its_name_and_told_by_its_place() {
+    let bench = Bench::new();
+    bench.put("a b", "x");
+    let options = LocalOptions::new(Arc::new(HostClock));
+    let provider =
+        LocalProvider::open(&[RootSpec::named(&bench.root, "/workspace").unwrap()], options).unwrap();
+    let target = provider.resolve_path(&AbortSignal::new(), "a b").await.unwrap();
+    let place = bench.root.join("a b").to_str().unwrap().to_owned();
+    assert_eq!(
+        (target.display_path.as_str(), target.raw_path.as_slice()),
+        ("/workspace/a b", &b"/workspace/a b"[..])
+    );
+    assert_eq!(target.process_path, place.as_bytes());
+    assert_eq!(target.file_url, format!("file://{}", place.replace(' ', "%20")));
+}
+
+#[test]
+fn the_same_directory_or_name_twice_is_refused() {
+    let bench = Bench::new();
+    fs::create_dir(bench.root.join("x")).unwrap();
+    let cases = [
+        vec![],
+        vec![RootSpec::new(&bench.root), RootSpec::named(&bench.root, "/w").unwrap()],
+        vec![
+            RootSpec::named(&bench.root, "/w").unwrap(),
+            RootSpec::named(bench.root.join("x"), "/w").unwrap(),
+        ],
+    ];
+    for roots in cases {
+        let error = LocalProvider::open(&roots, LocalOptions::new(Arc::new(HostClock))).unwrap_err();
+        assert_eq!(error.code(), Code::InvalidArgument);
+    }
+    let missing = [RootSpec::new(bench.root.join("missing"))];
+    let error = LocalProvider::open(&missing, LocalOptions::new(Arc::new(HostClock))).unwrap_err();
+    assert_eq!(error.code(), Code::NotFound);
+}

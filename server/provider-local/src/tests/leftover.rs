@@ -1,0 +1,189 @@
+//! A step that fails leaves the old content, no hidden file and no directory, or says that the new one is there.
+
+use toolfs_core::error::{Code, Published};
+use toolfs_core::guard::{EditGuard, WriteGuard};
+
+use super::*;
+
+const ERRNOS: [(Errno, Code); 6] = [
+    (Errno::IO, Code::IoError),
+    (Errno::NOSPC, Code::NoSpace),
+    (Errno::DQUOT, Code::NoSpace),
+    (Errno::ROFS, Code::PermissionDenied),
+    (Errno::MFILE, Code::Unavailable),
+    (Errno::PERM, Code::PermissionDenied),
+];
+
+/// Fails `step` each time, and tells how often it was due.
+fn fail_at(bench: &Bench, step: Step, errno: Errno) -> Arc<std::sync::atomic::AtomicUsize> {
+    let count = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = count.clone();
+    bench.at_steps(move |due| {
+        if due != step {
+            return Ok(());
+        }
+        counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Err(errno)
+    });
+    count
+}
+
+fn variants() -> [Bench; 2] {
+    [Bench::new(), Bench::with(|options| options.force_named_temporaries = true)]
+}
+
+#[tokio::test]
+async fn a_creation_that_fails_at_any_step_leaves_nothing() {
+    let mut reached = 0;
+    for bench in variants() {
+        for step in Step::ALL {
+            for (errno, code) in ERRNOS {
+                let count = fail_at(&bench, step, errno);
+                let result = bench.write("a/b/new.txt", "content", WriteGuard::CreateIfAbsent).await;
+                bench.no_hook();
+                if count.load(std::sync::atomic::Ordering::Relaxed) == 0 {
+                    assert!(result.is_ok(), "{step:?}");
+                } else if step == Step::SyncDirectory {
+                    let not_durable = result.unwrap().not_durable.unwrap();
+                    assert_eq!((not_durable.code(), not_durable.published()), (code, Published::Yes));
+                } else {
+                    let error = result.unwrap_err();
+                    assert_eq!(
+                        (error.code(), error.published()),
+                        (code, Published::No),
+                        "{step:?} {errno:?}"
+                    );
+                    assert_eq!(bench.names(), Vec::<String>::new(), "{step:?} {errno:?}");
+                    reached += 1;
+                    continue;
+                }
+                assert_eq!(bench.get("a/b/new.txt").as_deref(), Some("content"));
+                fs::remove_dir_all(bench.root.join("a")).unwrap();
+            }
+        }
+    }
+    assert_eq!(reached, 2 * ERRNOS.len() * 5, "parent, create, write, sync, publish");
+}
+
+#[tokio::test]
+async fn a_replacement_that_fails_at_any_step_keeps_the_old_content() {
+    let mut reached = 0;
+    for bench in variants() {
+        for step in Step::ALL {
+            for (errno, code) in ERRNOS {
+                bench.put("f", "old");
+                let count = fail_at(&bench, step, errno);
+                let result = bench.edit("f", "old", "new", EditGuard::Unconditional).await;
+                bench.no_hook();
+                if count.load(std::sync::atomic::Ordering::Relaxed) == 0 {
+                    assert_eq!(result.unwrap().not_durable.map(|error| error.code()), None);
+                    assert_eq!(bench.get("f").as_deref(), Some("new"), "{step:?}");
+                } else if step == Step::SyncDirectory {
+                    assert_eq!(result.unwrap().not_durable.unwrap().code(), code);
+                    assert_eq!(bench.get("f").as_deref(), Some("new"));
+                } else if step == Step::Remove {
+                    result.unwrap();
+                    assert_eq!(
+                        bench.names().len(),
+                        2,
+                        "what could not be removed is there under its hidden name"
+                    );
+                    fs::remove_file(bench.root.join(&bench.names()[0])).unwrap();
+                } else {
+                    let error = result.unwrap_err();
+                    assert_eq!(
+                        (error.code(), error.published()),
+                        (code, Published::No),
+                        "{step:?} {errno:?}"
+                    );
+                    assert_eq!(bench.get("f").as_deref(), Some("old"), "{step:?} {errno:?}");
+                    reached += 1;
+                }
+                assert_eq!(bench.names(), ["f"], "{step:?} {errno:?}");
+            }
+        }
+    }
+    assert_eq!(
+        reached,
+        2 * ERRNOS.len() * 8,
+        "create, write, attributes, sync, name, publish, exchange, verify"
+    );
+}
+
+/// Verifying fails, and so does putting back: then only reading tells what is there, and nothing is lost.
+#[tokio::test]
+async fn what_cannot_be_put_back_is_kept_and_told() {
+    let bench = Bench::new();
+    bench.put("f", "old");
+    bench.at_steps(|due| match due {
+        Step::Verify | Step::TakeBack => Err(Errno::IO),
+        _ => Ok(()),
+    });
+    let error = bench.write("f", "new", WriteGuard::Unconditional).await.unwrap_err();
+    bench.no_hook();
+    assert_eq!((error.code(), error.published()), (Code::IoError, Published::Maybe));
+    assert_eq!(bench.get("f").as_deref(), Some("new"));
+    let rescue = error.rescue_path().unwrap();
+    assert_eq!(fs::read_to_string(rescue).unwrap(), "old");
+}
+
+#[tokio::test]
+async fn a_parent_that_somebody_else_fills_meanwhile_stays() {
+    let bench = Bench::new();
+    let theirs = bench.root.join("a/theirs");
+    bench.at_steps(move |due| match due {
+        Step::Publish => {
+            fs::write(&theirs, "x").unwrap();
+            Err(Errno::IO)
+        }
+        _ => Ok(()),
+    });
+    bench.write("a/b/f", "new", WriteGuard::CreateIfAbsent).await.unwrap_err();
+    assert_eq!(bench.get("a/theirs").as_deref(), Some("x"));
+    assert!(!bench.root.join("a/b").exists());
+}
+
+#[tokio::test]
+async fn an_abort_just_before_publication_changes_nothing() {
+    for existing in [false, true] {
+        let bench = Bench::new();
+        if existing {
+            bench.put("f", "old");
+        }
+        let abort = AbortSignal::new();
+        let fired = abort.clone();
+        bench.once_at(Step::Publish, move || fired.fire(toolfs_core::error::AbortCause::Cancelled));
+        let request = WriteTextRequest {
+            target: bench.key("f").await,
+            content: Bytes::from_static(b"new"),
+            guard: WriteGuard::Unconditional,
+            want_diff: false,
+            operation_id: None,
+        };
+        let error = bench.provider.write_text(&abort, request).await.unwrap_err();
+        assert_eq!((error.code(), error.published()), (Code::Aborted, Published::No));
+        assert_eq!(bench.get("f").as_deref(), existing.then_some("old"));
+        assert_eq!(bench.names().len(), usize::from(existing));
+    }
+}
+
+/// The work goes on without its future, and the turn ends with the work.
+#[tokio::test]
+async fn a_dropped_write_lands_whole_and_frees_its_target() {
+    let bench = Bench::new();
+    bench.put("f", "old");
+    let (started, wait_started) = std::sync::mpsc::channel();
+    bench.once_at(Step::Write, move || started.send(()).unwrap());
+    {
+        let mut write = std::pin::pin!(bench.write("f", "new", WriteGuard::Unconditional));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        while wait_started.try_recv().is_err() {
+            assert!(write.as_mut().poll(&mut context).is_pending());
+            tokio::task::yield_now().await;
+        }
+    }
+    bench.no_hook();
+    bench.edit("f", "new", "newer", EditGuard::Unconditional).await.unwrap();
+    assert_eq!(bench.get("f").as_deref(), Some("newer"));
+    assert_eq!(bench.names(), ["f"]);
+}

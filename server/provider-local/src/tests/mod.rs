@@ -1,0 +1,140 @@
+//! What the conformance suite cannot express: steps that fail, foreign writers in between, races, metadata.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests change the disk from outside, and their clock is the host's"
+)]
+
+mod confinement;
+mod foreign;
+mod leftover;
+mod metadata;
+mod remembered;
+mod special;
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use rustix::io::Errno;
+use toolfs_core::clock::{Clock, Timestamp};
+use toolfs_core::edit::EditRequest;
+use toolfs_core::error::Result;
+use toolfs_core::guard::{EditGuard, WriteGuard};
+use toolfs_core::target::TargetKey;
+use toolfs_core::window::LineWindow;
+use toolfs_provider::abort::AbortSignal;
+use toolfs_provider::report::{EditReport, LinesReport, WriteReport};
+use toolfs_provider::request::{EditTextRequest, WriteTextRequest};
+use toolfs_provider::{Provider, ProviderExt};
+
+use crate::step::Step;
+use crate::{LocalOptions, LocalProvider, RootSpec};
+
+#[derive(Debug)]
+pub(super) struct HostClock;
+
+impl Clock for HostClock {
+    fn now(&self) -> Timestamp {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        Timestamp(i64::try_from(since.as_millis()).unwrap())
+    }
+}
+
+pub(super) const WINDOW: LineWindow =
+    LineWindow { first_line: 1, max_lines: 2_000, max_bytes: 51_200, max_line_chars: 2_000 };
+
+/// A provider on a fresh directory.
+pub(super) struct Bench {
+    pub(super) provider: LocalProvider,
+    pub(super) root: PathBuf,
+    _keep: tempfile::TempDir,
+}
+
+impl Bench {
+    pub(super) fn new() -> Bench {
+        Bench::with(|_| {})
+    }
+
+    pub(super) fn with(change: impl FnOnce(&mut LocalOptions)) -> Bench {
+        let keep = tempfile::tempdir().unwrap();
+        let root = keep.path().canonicalize().unwrap().join("root");
+        fs::create_dir(&root).unwrap();
+        let mut options = LocalOptions::new(Arc::new(HostClock));
+        change(&mut options);
+        let provider = LocalProvider::open(&[RootSpec::new(&root)], options).unwrap();
+        Bench { provider, root, _keep: keep }
+    }
+
+    pub(super) fn put(&self, path: &str, content: &str) {
+        let at = self.root.join(path);
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        fs::write(at, content).unwrap();
+    }
+
+    pub(super) fn get(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.root.join(path)).ok()
+    }
+
+    /// All names in the root, sorted.
+    pub(super) fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(&self.root)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    pub(super) async fn key(&self, path: &str) -> TargetKey {
+        self.provider.resolve_path(&AbortSignal::new(), path).await.unwrap().key
+    }
+
+    pub(super) async fn read(&self, path: &str) -> Result<LinesReport> {
+        let target = self.provider.resolve_path(&AbortSignal::new(), path).await?;
+        self.provider.read_lines(&AbortSignal::new(), &target.key, WINDOW).await
+    }
+
+    pub(super) async fn write(&self, path: &str, content: &str, guard: WriteGuard) -> Result<WriteReport> {
+        let target = self.provider.resolve_path(&AbortSignal::new(), path).await?.key;
+        let content = Bytes::copy_from_slice(content.as_bytes());
+        let request = WriteTextRequest { target, content, guard, want_diff: false, operation_id: None };
+        self.provider.write_text(&AbortSignal::new(), request).await
+    }
+
+    pub(super) async fn edit(
+        &self,
+        path: &str,
+        old: &str,
+        new: &str,
+        guard: EditGuard,
+    ) -> Result<EditReport> {
+        let target = self.provider.resolve_path(&AbortSignal::new(), path).await?.key;
+        let edit = EditRequest::new(old.to_owned(), new.to_owned(), false).unwrap();
+        let request = EditTextRequest { target, edit, guard, want_diff: false, operation_id: None };
+        self.provider.edit_text(&AbortSignal::new(), request).await
+    }
+
+    /// Runs `act` before each step, until it is set anew.
+    pub(super) fn at_steps(&self, act: impl FnMut(Step) -> Result<(), Errno> + Send + 'static) {
+        *self.provider.disk().hook.lock().unwrap() = Some(Box::new(act));
+    }
+
+    /// Runs `act` the first time that `step` is due.
+    pub(super) fn once_at(&self, step: Step, act: impl FnOnce() + Send + 'static) {
+        let mut act = Some(act);
+        self.at_steps(move |due| {
+            if due == step
+                && let Some(act) = act.take()
+            {
+                act();
+            }
+            Ok(())
+        });
+    }
+
+    pub(super) fn no_hook(&self) {
+        *self.provider.disk().hook.lock().unwrap() = None;
+    }
+}

@@ -1,0 +1,93 @@
+//! What is remembered of a file serves reads as long as nothing changed, and never a guard.
+
+use std::time::Duration;
+
+use toolfs_core::error::Code;
+use toolfs_core::guard::WriteGuard;
+
+use super::*;
+
+/// A text of many lines that has been left alone for long enough to be remembered.
+fn settled(bench: &Bench, path: &str, word: &str) {
+    let lines: String = (1..=60_000).map(|number| format!("{word} line {number}\n")).collect();
+    bench.put(path, &lines);
+    let file = fs::File::options().append(true).open(bench.root.join(path)).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(100)).unwrap();
+}
+
+async fn line(bench: &Bench, number: u64) -> (String, LinesReport) {
+    let key = bench.key("f").await;
+    let window = LineWindow { first_line: number, max_lines: 1, ..WINDOW };
+    let report = bench.provider.read_lines(&AbortSignal::new(), &key, window).await.unwrap();
+    let text = report.window.block.lines().next().map(|line| line.text.to_owned());
+    (text.unwrap_or_default(), report)
+}
+
+/// A provider whose clock is far enough ahead of the files' time stamps.
+fn later() -> Bench {
+    #[derive(Debug)]
+    struct Later;
+    impl Clock for Later {
+        fn now(&self) -> Timestamp {
+            Timestamp(HostClock.now().0 + 60_000)
+        }
+    }
+    Bench::with(|options| options.clock = Arc::new(Later))
+}
+
+fn is_remembered(bench: &Bench) -> bool {
+    let disk = bench.provider.disk();
+    let file = fs::File::open(bench.root.join("f")).unwrap();
+    disk.cache.recall(&crate::root::facts(&file).unwrap()).is_some()
+}
+
+#[tokio::test]
+async fn a_remembered_window_is_the_window_of_a_pass() {
+    let bench = later();
+    settled(&bench, "f", "some");
+    let mut first = Vec::new();
+    for number in [60_000, 1, 30_000, 31_111, 60_001, 60_002] {
+        let fresh = later();
+        settled(&fresh, "f", "some");
+        first.push((number, line(&fresh, number).await.1));
+    }
+    line(&bench, 1).await;
+    for (number, expected) in first {
+        assert_eq!(is_remembered(&bench), is_trusted_here(&bench));
+        assert_eq!(line(&bench, number).await.1, expected, "line {number}");
+    }
+}
+
+fn is_trusted_here(bench: &Bench) -> bool {
+    let file = fs::File::open(bench.root.join("f")).unwrap();
+    let facts = crate::root::facts(&file).unwrap();
+    crate::stat_cache::is_worth_remembering(&file, &facts, Timestamp(i64::MAX))
+}
+
+#[tokio::test]
+async fn a_change_is_seen_by_the_next_read() {
+    let bench = later();
+    settled(&bench, "f", "some");
+    assert_eq!(line(&bench, 30_000).await.0, "some line 30000");
+    settled(&bench, "f", "SOME");
+    assert_eq!(line(&bench, 30_000).await.0, "SOME line 30000");
+}
+
+#[tokio::test]
+async fn a_file_that_changed_just_now_is_not_remembered() {
+    let bench = Bench::new();
+    settled(&bench, "f", "some");
+    line(&bench, 1).await;
+    assert!(!is_remembered(&bench), "its change time is now, whatever its content's time says");
+}
+
+#[tokio::test]
+async fn a_guard_that_fails_forgets() {
+    let bench = later();
+    settled(&bench, "f", "some");
+    line(&bench, 1).await;
+    let wrong = toolfs_core::version::Version::of(b"never there");
+    let error = bench.write("f", "new", WriteGuard::ReplaceIfVersion(wrong)).await.unwrap_err();
+    assert_eq!(error.code(), Code::StaleVersion);
+    assert!(!is_remembered(&bench));
+}
