@@ -90,7 +90,9 @@ fn typos(left: &[char], right: &[char], allowed: usize) -> Option<usize> {
             row.push(least);
         }
         // No path to the end gets cheaper than its cheapest step so far: long names of other files end here.
-        if row.iter().min().is_some_and(|least| *least > allowed) && last.iter().min().is_some_and(|l| *l > allowed) {
+        if row.iter().min().is_some_and(|least| *least > allowed)
+            && last.iter().min().is_some_and(|l| *l > allowed)
+        {
             return None;
         }
         before_last = std::mem::replace(&mut last, row);

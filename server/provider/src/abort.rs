@@ -92,13 +92,12 @@ mod tests {
     async fn a_waiter_hears_the_first_cause() {
         let signal = AbortSignal::new();
         assert!(signal.check().is_ok());
-        let waiting = tokio::spawn({
-            let signal = signal.clone();
-            async move { signal.fired().await }
+        let other = signal.clone();
+        let (cause, ()) = tokio::join!(signal.fired(), async {
+            other.fire(AbortCause::DeadlineExceeded);
+            other.fire(AbortCause::Cancelled);
         });
-        signal.fire(AbortCause::DeadlineExceeded);
-        signal.fire(AbortCause::Cancelled);
-        assert_eq!(waiting.await.unwrap(), AbortCause::DeadlineExceeded);
+        assert_eq!(cause, AbortCause::DeadlineExceeded);
         assert!(signal.check().is_err());
     }
 }

@@ -36,7 +36,12 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
         self.as_ref().lstat(abort, request).await
     }
 
-    async fn read_lines(&self, abort: &AbortSignal, target: &TargetKey, window: LineWindow) -> Result<LinesReport> {
+    async fn read_lines(
+        &self,
+        abort: &AbortSignal,
+        target: &TargetKey,
+        window: LineWindow,
+    ) -> Result<LinesReport> {
         self.as_ref().read_lines(abort, target, window).await
     }
 
@@ -44,7 +49,12 @@ impl<P: Provider + ?Sized> Provider for Arc<P> {
         self.as_ref().read_text(abort, target).await
     }
 
-    async fn read_bytes(&self, abort: &AbortSignal, target: &TargetKey, range: ByteRange) -> Result<ContentStream> {
+    async fn read_bytes(
+        &self,
+        abort: &AbortSignal,
+        target: &TargetKey,
+        range: ByteRange,
+    ) -> Result<ContentStream> {
         self.as_ref().read_bytes(abort, target, range).await
     }
 

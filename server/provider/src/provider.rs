@@ -102,7 +102,8 @@ pub trait Provider: Send + Sync + fmt::Debug {
     /// guard.
     ///
     /// # Errors
-    /// `FS_NOT_REGULAR_FILE`, `FS_SANDBOX_DENIED` (protected), `FS_PERMISSION_DENIED`, `FS_NOT_OBSERVED` (something
+    /// `FS_INVALID_ARGUMENT` (`content` is not UTF-8), `FS_NOT_REGULAR_FILE`, `FS_NOT_DIRECTORY` (a parent became a
+    /// file), `FS_SANDBOX_DENIED` (protected), `FS_PERMISSION_DENIED`, `FS_NOT_OBSERVED` (something
     /// is there, create-if-absent), `FS_STALE_VERSION`, `FS_NO_SPACE`, `FS_IO_ERROR`, `FS_UNAVAILABLE`,
     /// `FS_ABORTED`. With `published` maybe, reading tells whether it is there.
     async fn write_text(&self, abort: &AbortSignal, request: WriteTextRequest) -> Result<WriteReport>;

@@ -91,7 +91,8 @@ pub fn not_observed(path: impl Into<String>, existing: Existing) -> FsError {
         Some(false) => " that are no text",
         None => "",
     };
-    let message = format!("`{path}` is there already: {} of {} bytes{text}", existing.kind.noun(), existing.size);
+    let message =
+        format!("`{path}` is there already: {} of {} bytes{text}", existing.kind.noun(), existing.size);
     FsError::new(ErrorKind::NotObserved { existing: Some(existing) }, message).with_path(path)
 }
 
@@ -108,10 +109,17 @@ pub fn stale(path: impl Into<String>, expected: Option<Version>, actual: Option<
 }
 
 /// `FS_TOO_LARGE`: `size_bytes` exceed a limit.
-pub fn too_large(path: impl Into<String>, limit_name: LimitName, limit_bytes: u64, size_bytes: u64) -> FsError {
+pub fn too_large(
+    path: impl Into<String>,
+    limit_name: LimitName,
+    limit_bytes: u64,
+    size_bytes: u64,
+) -> FsError {
     let path = path.into();
-    let message =
-        format!("{size_bytes} bytes of `{path}` exceed the limit `{}` of {limit_bytes} bytes", limit_name.as_str());
+    let message = format!(
+        "{size_bytes} bytes of `{path}` exceed the limit `{}` of {limit_bytes} bytes",
+        limit_name.as_str()
+    );
     FsError::new(ErrorKind::TooLarge { limit_name, limit_bytes, size_bytes }, message).with_path(path)
 }
 

@@ -24,3 +24,15 @@ mod shared {
 
     toolfs_provider::conformance::suite!(fresh);
 }
+
+mod faulty_without_a_script {
+    use toolfs_provider::faulty::Faulty;
+
+    use super::*;
+
+    async fn fresh() -> Fixture {
+        memory_fixture().wrapped(|provider| Arc::new(Faulty::new(provider)))
+    }
+
+    toolfs_provider::conformance::suite!(fresh);
+}

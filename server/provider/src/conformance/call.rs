@@ -72,7 +72,9 @@ impl Fixture {
 
     pub(super) async fn target(&self, path: impl AsRef<[u8]>) -> Target {
         let path = path.as_ref();
-        self.try_resolve(path).await.unwrap_or_else(|error| panic!("{:?}: {error}", Bytes::copy_from_slice(path)))
+        self.try_resolve(path)
+            .await
+            .unwrap_or_else(|error| panic!("{:?}: {error}", Bytes::copy_from_slice(path)))
     }
 
     pub(super) async fn key(&self, path: impl AsRef<[u8]>) -> TargetKey {
@@ -123,7 +125,11 @@ impl Fixture {
         self.provider.write_text(&running(), request).await
     }
 
-    pub(super) async fn create(&self, path: impl AsRef<[u8]>, content: impl AsRef<[u8]>) -> Result<WriteReport> {
+    pub(super) async fn create(
+        &self,
+        path: impl AsRef<[u8]>,
+        content: impl AsRef<[u8]>,
+    ) -> Result<WriteReport> {
         self.write(path, content, WriteGuard::CreateIfAbsent).await
     }
 
@@ -166,7 +172,11 @@ impl Fixture {
     }
 }
 
-pub(super) fn write_request(target: TargetKey, content: impl AsRef<[u8]>, guard: WriteGuard) -> WriteTextRequest {
+pub(super) fn write_request(
+    target: TargetKey,
+    content: impl AsRef<[u8]>,
+    guard: WriteGuard,
+) -> WriteTextRequest {
     let content = Bytes::copy_from_slice(content.as_ref());
     WriteTextRequest { target, content, guard, want_diff: true, operation_id: None }
 }
@@ -178,7 +188,8 @@ pub(super) fn edit_request(
     replace_all: bool,
     guard: EditGuard,
 ) -> EditTextRequest {
-    let edit = EditRequest::new(old.to_owned(), new.to_owned(), replace_all).expect("cases ask for valid edits");
+    let edit =
+        EditRequest::new(old.to_owned(), new.to_owned(), replace_all).expect("cases ask for valid edits");
     EditTextRequest { target, edit, guard, want_diff: true, operation_id: None }
 }
 

@@ -38,7 +38,10 @@ pub(super) async fn a_range_that_is_the_whole_file_has_its_version(fixture: &Fix
     fixture.put("f", "0123456789");
     for length in [10, 11, u64::MAX] {
         let read = fixture.bytes("f", ByteRange { offset: 0, length: Some(length) }).await.unwrap();
-        assert_eq!((read.content(), read.version), (b"0123456789".to_vec(), Some(Version::of(b"0123456789"))));
+        assert_eq!(
+            (read.content(), read.version),
+            (b"0123456789".to_vec(), Some(Version::of(b"0123456789")))
+        );
     }
 }
 
@@ -113,8 +116,10 @@ pub(super) async fn a_listing_has_names_and_kinds(fixture: &Fixture) {
     fixture.put("d/.hidden", "x");
     fixture.put("d/sub/not-listed", "x");
     let entries = fixture.provider.list_whole(&running(), &fixture.key("d").await).await.unwrap();
-    let listed: Vec<_> =
-        entries.iter().map(|entry| (entry.raw_name.as_slice(), entry.display_name.as_str(), entry.kind)).collect();
+    let listed: Vec<_> = entries
+        .iter()
+        .map(|entry| (entry.raw_name.as_slice(), entry.display_name.as_str(), entry.kind))
+        .collect();
     let expected: [(&[u8], &str, FileKind); 3] = [
         (b".hidden", ".hidden", FileKind::Regular),
         (b"f", "f", FileKind::Regular),
@@ -135,7 +140,10 @@ pub(super) async fn a_listing_shows_raw_names_safely(fixture: &Fixture) {
     fixture.put(b"d/\xff\n", "x");
     let entries = fixture.provider.list_whole(&running(), &fixture.key("d").await).await.unwrap();
     assert_eq!(entries.len(), 1);
-    assert_eq!((entries[0].raw_name.as_slice(), entries[0].display_name.as_str()), (&b"\xff\n"[..], r"\xff\u{a}"));
+    assert_eq!(
+        (entries[0].raw_name.as_slice(), entries[0].display_name.as_str()),
+        (&b"\xff\n"[..], r"\xff\u{a}")
+    );
 }
 
 pub(super) async fn a_large_directory_is_listed_whole(fixture: &Fixture) {

@@ -134,7 +134,8 @@ pub(super) async fn a_failed_edit_leaves_the_file_as_it_is(fixture: &Fixture) {
 
 pub(super) async fn a_near_miss_is_told(fixture: &Fixture) {
     fixture.put("f", "\tif x {\n\t\ty()\n\t}\n");
-    let error = refused(fixture.edit("f", "    if x {\n        y()", "z", UNGUARDED).await, Code::EditNotFound);
+    let error =
+        refused(fixture.edit("f", "    if x {\n        y()", "z", UNGUARDED).await, Code::EditNotFound);
     let ErrorKind::EditNotFound { near_misses, search_stopped } = error.kind() else { panic!("{error:?}") };
     assert_eq!((near_misses[0].start_line, near_misses[0].end_line), (1, 2));
     assert_eq!(*search_stopped, None);
@@ -234,7 +235,8 @@ pub(super) async fn a_result_over_the_limit_is_too_large(fixture: &Fixture) {
 pub(super) async fn the_version_of_an_edit_guards_the_next(fixture: &Fixture) {
     fixture.put("f", "1 2 3");
     let first = fixture.version("f").await;
-    let second = fixture.edit("f", "1", "one", EditGuard::ReplaceIfVersion(first.clone())).await.unwrap().version;
+    let second =
+        fixture.edit("f", "1", "one", EditGuard::ReplaceIfVersion(first.clone())).await.unwrap().version;
     refused(fixture.edit("f", "2", "lost", EditGuard::ReplaceIfVersion(first)).await, Code::StaleVersion);
     fixture.edit("f", "2", "two", EditGuard::ReplaceIfVersion(second)).await.unwrap();
     assert_eq!(fixture.get("f").unwrap(), b"one two 3");

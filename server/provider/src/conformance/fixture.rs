@@ -109,6 +109,9 @@ impl Fixture {
 
 impl fmt::Debug for Fixture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Fixture").field("provider", &self.provider).field("hand", &self.hand).finish_non_exhaustive()
+        f.debug_struct("Fixture")
+            .field("provider", &self.provider)
+            .field("hand", &self.hand)
+            .finish_non_exhaustive()
     }
 }

@@ -62,7 +62,9 @@ pub(super) async fn a_link_out_of_the_root_is_denied(fixture: &Fixture) {
     fixture.make_link("sub/relative", [b"../../", name, b"-evil/secret.txt"].concat());
     fixture.make_link("hop", "file");
     fixture.make_link("absent", [&outside[..], b"/not-there.txt"].concat());
-    for path in ["file", "dir", "dir/secret.txt", "up", "up/x", "sub/relative", "hop", "absent", "dir/new.txt"] {
+    for path in
+        ["file", "dir", "dir/secret.txt", "up", "up/x", "sub/relative", "hop", "absent", "dir/new.txt"]
+    {
         denied_as_asked(fixture.try_resolve(path).await, path);
     }
     let leaked = fixture.hand.names(b"").into_iter().any(|name| fixture.get(name).as_deref() == Some(SECRET));
@@ -89,7 +91,8 @@ pub(super) async fn a_key_follows_when_its_parent_became_a_link_inside(fixture: 
     fixture.remove("d");
     fixture.put("moved/f", "new place");
     fixture.make_link("d", "moved");
-    let report = fixture.provider.read_lines(&super::call::running(), &key, super::call::WINDOW).await.unwrap();
+    let report =
+        fixture.provider.read_lines(&super::call::running(), &key, super::call::WINDOW).await.unwrap();
     assert_eq!(super::call::texts(&report), ["new place"]);
 }
 

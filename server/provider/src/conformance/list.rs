@@ -185,6 +185,7 @@ macro_rules! conformance_cases {
                 a_directory_is_never_written;
                 a_pipe_is_never_written [SpecialFiles];
                 a_parent_that_became_a_file_is_no_directory;
+                a_path_that_ends_in_a_slash_makes_no_file;
                 a_write_keeps_the_mode [Modes];
                 privilege_bits_are_dropped_with_a_notice [Modes];
                 a_file_without_write_bits_is_refused [Modes];

@@ -4,7 +4,7 @@
 //! its back. What a case expects comes from the contract of [`crate::Provider`], never from an implementation.
 //! [`suite!`](crate::conformance::suite) makes one test of each case, so that failures have names:
 //!
-//! ```ignore
+//! ```text
 //! mod local {
 //!     use super::*;
 //!     toolfs_provider::conformance::suite!(fresh_local_fixture); // an `async fn() -> Fixture`

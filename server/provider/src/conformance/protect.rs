@@ -21,7 +21,8 @@ async fn check_refused(fixture: &Fixture, path: &str) {
 pub(super) async fn what_is_below_a_protected_name_is_not_changed(fixture: &Fixture) {
     fixture.put(".git/config", "a");
     fixture.put("sub/module/.git/HEAD", "a");
-    for path in [".git/config", ".git/new", ".git/hooks/new", "sub/module/.git/HEAD", "./sub/../.git/config"] {
+    for path in [".git/config", ".git/new", ".git/hooks/new", "sub/module/.git/HEAD", "./sub/../.git/config"]
+    {
         check_refused(fixture, path).await;
         assert_eq!(fixture.target(path).await.protected_rule.as_deref(), Some(".git"), "{path}");
     }

@@ -151,7 +151,8 @@ pub(super) async fn the_byte_cap_ends_a_window_between_lines(fixture: &Fixture) 
 pub(super) async fn a_long_line_is_cut_and_its_length_told(fixture: &Fixture) {
     fixture.put("f", format!("{}\nshort\n", "é".repeat(30)));
     let report = fixture.window("f", LineWindow { max_line_chars: 20, ..WINDOW }).await.unwrap();
-    let lines: Vec<_> = report.window.block.lines().map(|line| (line.text.to_owned(), line.full_chars)).collect();
+    let lines: Vec<_> =
+        report.window.block.lines().map(|line| (line.text.to_owned(), line.full_chars)).collect();
     assert_eq!(lines, [("é".repeat(20), Some(30)), ("short".to_owned(), None)]);
 }
 

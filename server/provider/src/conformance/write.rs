@@ -86,7 +86,8 @@ pub(super) async fn missing_parents_are_created(fixture: &Fixture) {
 
 pub(super) async fn content_that_is_no_utf8_is_refused(fixture: &Fixture) {
     fixture.put("f", "old");
-    let error = refused(fixture.write("f", b"na\xefve", WriteGuard::Unconditional).await, Code::InvalidArgument);
+    let error =
+        refused(fixture.write("f", b"na\xefve", WriteGuard::Unconditional).await, Code::InvalidArgument);
     assert!(matches!(error.kind(), ErrorKind::InvalidArgument { field, .. } if field == "content"));
     assert_eq!(fixture.get("f").unwrap(), b"old");
 }
@@ -180,7 +181,8 @@ pub(super) async fn an_unconditional_write_creates_and_replaces(fixture: &Fixtur
 
 pub(super) async fn the_version_of_a_write_guards_the_next(fixture: &Fixture) {
     let first = fixture.create("f", "one").await.unwrap().version;
-    let second = fixture.write("f", "two", WriteGuard::ReplaceIfVersion(first.clone())).await.unwrap().version;
+    let second =
+        fixture.write("f", "two", WriteGuard::ReplaceIfVersion(first.clone())).await.unwrap().version;
     refused(fixture.write("f", "lost", WriteGuard::ReplaceIfVersion(first)).await, Code::StaleVersion);
     fixture.write("f", "three", WriteGuard::ReplaceIfVersion(second)).await.unwrap();
     assert_eq!(fixture.get("f").unwrap(), b"three");
@@ -215,6 +217,16 @@ pub(super) async fn a_parent_that_became_a_file_is_no_directory(fixture: &Fixtur
     let request = write_request(key, "x", WriteGuard::Unconditional);
     refused(fixture.provider.write_text(&running(), request).await, Code::NotDirectory);
     assert_eq!(fixture.get("d").unwrap(), b"a file now");
+}
+
+/// `new/` asks for a directory, and no file of that name is made instead.
+pub(super) async fn a_path_that_ends_in_a_slash_makes_no_file(fixture: &Fixture) {
+    for guard in [WriteGuard::Unconditional, WriteGuard::CreateIfAbsent] {
+        let error = refused(fixture.write("new/", "x", guard).await, Code::NotRegularFile);
+        assert_eq!(error.kind(), &ErrorKind::NotRegularFile { kind: None });
+    }
+    refused(fixture.lines("new/").await, Code::NotFound);
+    assert_eq!(fixture.hand.names(b""), Vec::<Vec<u8>>::new());
 }
 
 pub(super) async fn a_write_keeps_the_mode(fixture: &Fixture) {

@@ -43,7 +43,11 @@ pub(super) struct Roots(Vec<Names>);
 impl Roots {
     pub(super) fn parse(paths: &[Vec<u8>]) -> Result<Roots> {
         let refuse = |path: &[u8], actual: &str| {
-            let error = FsError::invalid_argument("root", actual, "an absolute path without `.` and `..`, named once");
+            let error = FsError::invalid_argument(
+                "root",
+                actual,
+                "an absolute path without `.` and `..`, named once",
+            );
             Err(error.with_path(display_form(path)))
         };
         let mut roots: Vec<Names> = Vec::new();
@@ -51,7 +55,8 @@ impl Roots {
             if !path.starts_with(b"/") {
                 return refuse(path, "a relative path");
             }
-            if path.contains(&0) || path.split(|byte| *byte == b'/').any(|name| name == b"." || name == b"..") {
+            if path.contains(&0) || path.split(|byte| *byte == b'/').any(|name| name == b"." || name == b"..")
+            {
                 return refuse(path, "a path with `.`, `..` or NUL");
             }
             let names: Names = components(path).map(<[u8]>::to_vec).collect();
@@ -130,7 +135,10 @@ mod tests {
     }
 
     fn at(path: &[u8]) -> Location {
-        Location { names: components(path).map(<[u8]>::to_vec).collect(), wants_directory: path.ends_with(b"/") }
+        Location {
+            names: components(path).map(<[u8]>::to_vec).collect(),
+            wants_directory: path.ends_with(b"/"),
+        }
     }
 
     #[test]

@@ -132,7 +132,9 @@ impl MemoryProvider {
         let (node, shown) = self.node(&tree, key)?;
         match node {
             Node::File(file) => Ok((file.clone(), shown)),
-            Node::Directory(_) | Node::Link(_) | Node::Special(_) => Err(refusal::not_regular(shown, node.kind())),
+            Node::Directory(_) | Node::Link(_) | Node::Special(_) => {
+                Err(refusal::not_regular(shown, node.kind()))
+            }
         }
     }
 
@@ -235,7 +237,12 @@ impl Provider for MemoryProvider {
         tree.get(&location.names).map(stat_of).ok_or_else(|| not_found(&tree, &location, shown))
     }
 
-    async fn read_lines(&self, abort: &AbortSignal, target: &TargetKey, window: LineWindow) -> Result<LinesReport> {
+    async fn read_lines(
+        &self,
+        abort: &AbortSignal,
+        target: &TargetKey,
+        window: LineWindow,
+    ) -> Result<LinesReport> {
         abort.check()?;
         let (file, shown) = self.file(target)?;
         let summary = file.text.map_err(|not_text| FsError::from(not_text).with_path(shown))?;
@@ -251,7 +258,12 @@ impl Provider for MemoryProvider {
         Ok(stream::text(&file, abort))
     }
 
-    async fn read_bytes(&self, abort: &AbortSignal, target: &TargetKey, range: ByteRange) -> Result<ContentStream> {
+    async fn read_bytes(
+        &self,
+        abort: &AbortSignal,
+        target: &TargetKey,
+        range: ByteRange,
+    ) -> Result<ContentStream> {
         abort.check()?;
         let (file, shown) = self.file(target)?;
         stream::bytes(&file, range, self.limits.max_read_bytes, shown, abort)

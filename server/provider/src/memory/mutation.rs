@@ -8,10 +8,9 @@ use toolfs_core::diff::Diff;
 use toolfs_core::edit::{self, Patience};
 use toolfs_core::error::{Existing, FsError, Result};
 use toolfs_core::guard::{EditGuard, WriteGuard};
-use toolfs_core::notice::{Notice, NoticeKind};
+use toolfs_core::notice::{Notice, NoticeKind, line_end_changes};
 use toolfs_core::outcome::WriteOperation;
 use toolfs_core::target::{FileKind, TargetKey};
-use toolfs_core::text::{LineEndings, TextSummary};
 use toolfs_core::version::Version;
 
 use super::MemoryProvider;
@@ -107,7 +106,11 @@ impl MemoryProvider {
     ///
     /// # Errors
     /// Those of [`crate::Provider::write_text`].
-    pub(super) fn decide_write(&self, abort: &AbortSignal, request: &WriteTextRequest) -> Result<Decision<WriteReport>> {
+    pub(super) fn decide_write(
+        &self,
+        abort: &AbortSignal,
+        request: &WriteTextRequest,
+    ) -> Result<Decision<WriteReport>> {
         abort.check()?;
         let place = self.place(&request.target, request.operation_id.as_ref())?;
         let Ok(text) = std::str::from_utf8(&request.content) else {
@@ -140,14 +143,20 @@ impl MemoryProvider {
     ///
     /// # Errors
     /// Those of [`crate::Provider::edit_text`].
-    pub(super) fn decide_edit(&self, abort: &AbortSignal, request: &EditTextRequest) -> Result<Decision<EditReport>> {
+    pub(super) fn decide_edit(
+        &self,
+        abort: &AbortSignal,
+        request: &EditTextRequest,
+    ) -> Result<Decision<EditReport>> {
         abort.check()?;
         let place = self.place(&request.target, request.operation_id.as_ref())?;
         let expected = match &request.guard {
             EditGuard::Unconditional => None,
             EditGuard::ReplaceIfVersion(version) => Some(version),
         };
-        let Some(old) = &place.existing else { return Err(refusal::stale(&place.shown, expected.cloned(), None)) };
+        let Some(old) = &place.existing else {
+            return Err(refusal::stale(&place.shown, expected.cloned(), None));
+        };
         if expected.is_some() {
             check_version(&place, expected)?;
         }
@@ -225,23 +234,4 @@ impl Patience for UntilDeadline<'_> {
     fn is_over(&self) -> bool {
         self.abort.cause().is_some() || self.deadline.is_some_and(|(clock, deadline)| clock.now() > deadline)
     }
-}
-
-/// What of a text's form differs although both have it.
-fn line_end_changes(before: &TextSummary, after: &TextSummary) -> Vec<Notice> {
-    let mut notices = Vec::new();
-    let (old, new) = (before.line_endings(), after.line_endings());
-    if old != new && old != LineEndings::None && new != LineEndings::None {
-        notices.push(Notice::new(NoticeKind::LineEndingsChanged, "the line endings are others than before"));
-    }
-    if before.bom != after.bom {
-        let text = if after.bom { "the file has a byte order mark now" } else { "the file has no byte order mark now" };
-        notices.push(Notice::new(NoticeKind::BomChanged, text));
-    }
-    let both_have_lines = before.total_lines > 0 && after.total_lines > 0;
-    if both_have_lines && before.ends_with_newline != after.ends_with_newline {
-        let has = if after.ends_with_newline { "a" } else { "no" };
-        notices.push(Notice::new(NoticeKind::FinalNewlineChanged, format!("the file has {has} newline at its end now")));
-    }
-    notices
 }

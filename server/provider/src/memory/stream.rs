@@ -74,7 +74,10 @@ fn character_end(bytes: &[u8], wanted: usize) -> usize {
         return bytes.len();
     }
     let is_continuation = |byte: u8| byte & 0b1100_0000 == 0b1000_0000;
-    (wanted.saturating_sub(3).max(1)..=wanted).rev().find(|end| !is_continuation(bytes[*end])).unwrap_or(wanted)
+    (wanted.saturating_sub(3).max(1)..=wanted)
+        .rev()
+        .find(|end| !is_continuation(bytes[*end]))
+        .unwrap_or(wanted)
 }
 
 /// Entries in batches.

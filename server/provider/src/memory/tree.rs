@@ -33,7 +33,10 @@ impl File {
 
 impl fmt::Debug for File {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("File").field("content_bytes", &self.content.len()).field("mode", &self.mode).finish_non_exhaustive()
+        f.debug_struct("File")
+            .field("content_bytes", &self.content.len())
+            .field("mode", &self.mode)
+            .finish_non_exhaustive()
     }
 }
 
@@ -97,7 +100,7 @@ impl Tree {
 
     pub(super) fn remove(&mut self, names: &[Vec<u8>]) -> Option<Node> {
         let (name, parent) = names.split_last()?;
-        self.get(parent)?;
+        self.get(names)?;
         self.directory(parent).remove(name)
     }
 

@@ -1,1 +1,0 @@
-//! A provider that fails by script.
