@@ -1,0 +1,161 @@
+//! The real command as a process of its own. Only processes that were started here are ended.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// How long a server may take to come up, and to end when it is told to. Far more than it needs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The command under test.
+pub(crate) fn command() -> Command {
+    let mut command = Command::new(binary());
+    // A command that inherits settings would test the machine.
+    let ours = |name: &str| ["TOOLFS_", "OTEL_", "RUST_LOG"].iter().any(|start| name.starts_with(start));
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(ours) {
+            command.env_remove(name);
+        }
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+/// The binary that `TOOLFS_BIN` names, else the one that was built beside the tests.
+pub(crate) fn binary() -> PathBuf {
+    let named = std::env::var_os("TOOLFS_BIN").filter(|name| !name.is_empty()).map(PathBuf::from);
+    let binary = named.unwrap_or_else(|| beside_the_tests("toolfs"));
+    assert!(
+        binary.is_file(),
+        "there is no command at {}: run `make test`, or `cargo build -p toolfs-server` first",
+        binary.display()
+    );
+    binary
+}
+
+/// A file of the directory that cargo builds into.
+pub(crate) fn beside_the_tests(name: &str) -> PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    tests.parent().unwrap().parent().unwrap().join(name)
+}
+
+/// A program that a variable names; `None`, said aloud, when there is none.
+pub(crate) fn tool(variable: &str) -> Option<PathBuf> {
+    let path = std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from);
+    if path.is_none() {
+        super::say(&format!("skipped: {variable} names no program (`make test` sets it)"));
+    }
+    path
+}
+
+/// A server that runs until it is dropped or stopped.
+#[derive(Debug)]
+pub(crate) struct Server {
+    child: Child,
+    /// What it said when it was ready: the line, and those with the commands to try.
+    pub(crate) ready: Vec<String>,
+    output_ended: Receiver<String>,
+    errors: Option<JoinHandle<String>>,
+}
+
+impl Server {
+    /// Starts `toolfs serve` and waits for the lines that say that it is ready.
+    pub(crate) fn start(arguments: &[&str]) -> Server {
+        Server::start_with(arguments, &[])
+    }
+
+    /// The same with environment variables.
+    pub(crate) fn start_with(arguments: &[&str], variables: &[(&str, &str)]) -> Server {
+        let mut command = command();
+        command.arg("serve").args(arguments).envs(variables.iter().copied());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let output = read_lines(child.stdout.take().unwrap());
+        let mut stderr = child.stderr.take().unwrap();
+        let errors = thread::spawn(move || {
+            let mut errors = Vec::new();
+            let _ = stderr.read_to_end(&mut errors);
+            String::from_utf8_lossy(&errors).into_owned()
+        });
+        // From here on the guard ends it, whatever happens.
+        let mut server = Server { child, ready: Vec::new(), output_ended: output, errors: Some(errors) };
+        while server.ready.len() < 3 {
+            match server.output_ended.recv_timeout(PATIENCE) {
+                Ok(line) => server.ready.push(line),
+                Err(_) => panic!("the server did not get ready; it said {:?}", server.ready),
+            }
+        }
+        server
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The address that the ready line tells: the first one.
+    pub(crate) fn address(&self) -> String {
+        let (_, told) = self.ready[0].split_once("listening on ").expect("the ready line tells the address");
+        told.split([',', ' ']).next().unwrap().to_owned()
+    }
+
+    /// Asks it to end, and waits until it has. Returns how it ended and what it wrote to standard error.
+    pub(crate) fn stop(mut self) -> (ExitStatus, String) {
+        let status = self.end();
+        let errors = self.errors.take().unwrap().join().unwrap();
+        (status, errors)
+    }
+
+    /// Asks it to end.
+    pub(crate) fn terminate(&self) {
+        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            // It may be gone already.
+            let _ = kill_process(pid, Signal::TERM);
+        }
+    }
+
+    fn end(&mut self) -> ExitStatus {
+        if let Ok(Some(status)) = self.child.try_wait() {
+            return status;
+        }
+        self.terminate();
+        // Its standard output ends with it.
+        loop {
+            match self.output_ended.recv_timeout(PATIENCE) {
+                Ok(_) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    let _ = self.child.kill();
+                    break;
+                }
+            }
+        }
+        self.child.wait().unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let Some(errors) = self.errors.take() else { return };
+        self.end();
+        let errors = errors.join().unwrap_or_default();
+        if thread::panicking() && !errors.is_empty() {
+            super::say(&format!("the server had said:\n{errors}"));
+        }
+    }
+}
+
+fn read_lines(output: ChildStdout) -> Receiver<String> {
+    let (lines, received) = channel();
+    thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            // Nobody listens any more once the server is up; its output is read all the same.
+            let _ = lines.send(line);
+        }
+    });
+    received
+}
