@@ -1,5 +1,7 @@
 //! How fast content is judged and windows are found.
 
+#![expect(missing_docs, reason = "criterion_group! makes public functions without documentation")]
+
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

@@ -86,7 +86,9 @@ fn numbered_lines(text: &mut String, outcome: &ReadOutcome, limits: &Limits) -> 
             None if kept.len() < line.text.len() => Some(line.text.chars().count() as u64),
             full_chars => full_chars,
         };
-        push(text, format_args!("{}: {kept}", line.number));
+        push(text, format_args!("{}", line.number));
+        text.push_str(": ");
+        text.push_str(kept);
         if let Some(full) = full_chars {
             let chars = kept.chars().count();
             push(text, format_args!(" [line cut: {chars} of {full} characters shown]"));
