@@ -7,6 +7,7 @@ mod support;
 
 mod concurrency;
 mod conversation;
+mod model;
 mod mutation;
 mod read;
 mod session;

@@ -165,7 +165,13 @@ impl World {
 
     /// What is there now.
     pub(crate) fn content(&self, path: &str) -> String {
-        String::from_utf8(self.files.content(&absolute(path)).unwrap().to_vec()).unwrap()
+        self.find(path).unwrap()
+    }
+
+    /// What is there now, if anything is.
+    pub(crate) fn find(&self, path: &str) -> Option<String> {
+        let content = self.files.content(&absolute(path))?;
+        Some(String::from_utf8(content.to_vec()).unwrap())
     }
 }
 

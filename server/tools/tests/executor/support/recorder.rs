@@ -24,9 +24,12 @@ use toolfs_provider::request::{ByteRange, EditTextRequest, ResolveRequest, Write
 pub(crate) struct Script {
     log: Mutex<Vec<String>>,
     failures: Mutex<HashMap<&'static str, FsError>>,
-    pauses: Mutex<HashMap<&'static str, (oneshot::Sender<()>, oneshot::Receiver<()>)>>,
+    pauses: Mutex<HashMap<&'static str, HeldBack>>,
     not_durable: Mutex<Option<FsError>>,
 }
+
+/// What tells a test that an answer is held back, and what lets it go.
+type HeldBack = (oneshot::Sender<()>, oneshot::Receiver<()>);
 
 /// An operation that was done, and whose answer is held back.
 #[derive(Debug)]
