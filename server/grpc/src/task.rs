@@ -230,20 +230,16 @@ mod tests {
     #[tokio::test]
     async fn a_drain_refuses_new_calls_and_in_the_end_stops_the_old_ones() {
         let calls = Calls::default();
-        let old = tokio::spawn({
-            let calls = calls.clone();
-            async move { calls.run(None, Effect::None, |abort| async move { Ok(abort.fired().await) }).await }
-        });
-        while calls.in_flight() == 0 {
-            tokio::task::yield_now().await;
-        }
-
-        calls.refuse_new();
-        let refused = calls.run(None, Effect::None, |_| async { Ok(()) }).await.unwrap_err();
-        assert_eq!((refused.code(), reason(&refused).as_str()), (Code::Unavailable, "SHUTTING_DOWN"));
-
-        calls.stop_all();
-        assert_eq!(old.await.unwrap().unwrap(), AbortCause::Draining);
+        let old = calls.run(None, Effect::None, |abort| async move { Ok(abort.fired().await) });
+        let drain = async {
+            assert_eq!(calls.in_flight(), 1);
+            calls.refuse_new();
+            let refused = calls.run(None, Effect::None, |_| async { Ok(()) }).await.unwrap_err();
+            assert_eq!((refused.code(), reason(&refused).as_str()), (Code::Unavailable, "SHUTTING_DOWN"));
+            calls.stop_all();
+        };
+        let (cause, ()) = tokio::join!(biased; old, drain);
+        assert_eq!(cause.unwrap(), AbortCause::Draining);
         calls.all_ended().await;
     }
 }

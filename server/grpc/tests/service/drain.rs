@@ -26,6 +26,16 @@ async fn a_client_that_connects_and_says_nothing_does_not_hold_up_the_drain() {
 }
 
 #[tokio::test]
+async fn a_client_that_stays_connected_without_a_call_does_not_hold_up_the_drain() {
+    let mut host = Host::start();
+    let mut tools = host.tools();
+    tools.execute(request("", read("none"))).await.unwrap();
+    host.begin_shutdown();
+    assert_eq!(host.ended().await, Drain::Complete);
+    assert!(tools.execute(request("", read("none"))).await.is_err());
+}
+
+#[tokio::test]
 async fn a_call_in_flight_is_answered_during_the_drain() {
     let mut host = Host::start();
     host.provider.will(Script::WaitPublished);

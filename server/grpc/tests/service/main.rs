@@ -1,6 +1,6 @@
 //! The services over connections in memory, with the executor over the memory provider.
 
-#![allow(missing_docs, reason = "tests are told by their names")]
+#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 /// A server and its client.
 mod support;
@@ -15,6 +15,8 @@ mod drain;
 mod health;
 /// What is no gRPC, or too much of it.
 mod hostile;
+/// Listeners of the operating system.
+mod listener;
 /// What a server tells of its contract.
 mod reflection;
 /// Sessions.

@@ -55,6 +55,33 @@ impl Default for Setup {
     }
 }
 
+/// A server that does not serve yet, and its files.
+pub(crate) fn server(setup: Setup) -> (Server, Arc<Scripted>) {
+    let files = MemoryProvider::new(MemoryConfig::with_root("/w")).unwrap();
+    let provider = Arc::new(Scripted::over(files));
+    let gate = setup.gate.then(|| {
+        Arc::new(ObservationGate::new(Arc::new(MemoryObservationStore::new()))) as Arc<dyn PolicyGate>
+    });
+    let executor = Executor::new(ExecutorParts {
+        provider: provider.clone(),
+        gate,
+        clock: Arc::new(Ticks::default()),
+        random: Arc::new(Counted::default()),
+        limits: Limits::DEFAULT,
+        session_idle: None,
+    });
+    let server = Server::new(
+        Arc::new(executor),
+        ServeOptions {
+            max_message_bytes: MAX_MESSAGE_BYTES,
+            server_version: "1.2.3".into(),
+            drain_limit: setup.drain_limit,
+            handshake_timeout: setup.handshake_timeout,
+        },
+    );
+    (server, provider)
+}
+
 /// A server that runs until it is shut down.
 pub(crate) struct Host {
     pub(crate) channel: Channel,
@@ -70,28 +97,7 @@ impl Host {
     }
 
     pub(crate) fn with(setup: Setup) -> Host {
-        let files = MemoryProvider::new(MemoryConfig::with_root("/w")).unwrap();
-        let provider = Arc::new(Scripted::over(files));
-        let gate: Option<Arc<dyn PolicyGate>> = setup.gate.then(|| {
-            Arc::new(ObservationGate::new(Arc::new(MemoryObservationStore::new()))) as Arc<dyn PolicyGate>
-        });
-        let executor = Executor::new(ExecutorParts {
-            provider: provider.clone(),
-            gate,
-            clock: Arc::new(Ticks::default()),
-            random: Arc::new(Counted::default()),
-            limits: Limits::DEFAULT,
-            session_idle: None,
-        });
-        let server = Server::new(
-            Arc::new(executor),
-            ServeOptions {
-                max_message_bytes: MAX_MESSAGE_BYTES,
-                server_version: "1.2.3".into(),
-                drain_limit: setup.drain_limit,
-                handshake_timeout: setup.handshake_timeout,
-            },
-        );
+        let (server, provider) = server(setup);
         let (connections, accepted) = mpsc::unbounded_channel();
         let (shutdown, told) = oneshot::channel::<()>();
         #[expect(clippy::disallowed_methods, reason = "the server is a task of the test")]
