@@ -1,9 +1,9 @@
 //! Why `old_string` does not occur: the places that nearly match, and in what they differ.
 //!
 //! Nothing is ever replaced at such a place; this is for the message only. A place is near when it is the same text
-//! under folds ([`fold`]): without blanks, with plain quotes and dashes, decomposed, without backslash escapes, in
-//! lower case; [`reason`] then tells which of these it takes. Where there is none, places count of whose lines at
-//! least half are the same ([`window`]). Line numbers that were copied along with the text are taken off first.
+//! under folds (`fold`): without blanks, with plain quotes and dashes, decomposed, without backslash escapes, in
+//! lower case; `reason` then tells which of these it takes. Where there is none, places count of whose lines at
+//! least half are the same (`window`). Line numbers that were copied along with the text are taken off first.
 //!
 //! The search is linear in text and needle whatever they hold. It looks at as many bytes of the file as it is
 //! allowed, from the start, and ends when the patience of its caller does. Deliberately absent: distances between
