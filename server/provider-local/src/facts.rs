@@ -44,11 +44,7 @@ pub(crate) struct Facts {
 }
 
 impl From<&Stat> for Facts {
-    #[expect(
-        clippy::useless_conversion,
-        clippy::unnecessary_fallible_conversions,
-        reason = "the widths of the fields differ between architectures"
-    )]
+    #[expect(clippy::useless_conversion, reason = "the widths of the fields differ between architectures")]
     fn from(stat: &Stat) -> Facts {
         let moment = |seconds: i64, nanoseconds: u64| Moment {
             seconds,

@@ -65,6 +65,9 @@ impl LocalOptions {
     }
 }
 
+/// A mutation: decides about a request at a location, and publishes when it has the turn.
+type Mutation<R, T> = fn(&Disk, &Location, &R, Option<&Turn>, &AbortSignal) -> Result<Found<T>>;
+
 /// Directories of this host.
 ///
 /// Cheap to clone; clones share roots and locks. Two providers on one directory, in one process or in two, do not
@@ -141,7 +144,7 @@ impl LocalProvider {
         abort: &AbortSignal,
         key: &TargetKey,
         request: Arc<R>,
-        work: fn(&Disk, &Location, &R, Option<&Turn>, &AbortSignal) -> Result<Found<T>>,
+        work: Mutation<R, T>,
         publishes: bool,
     ) -> Result<T> {
         let mut location = self.0.location(key)?;

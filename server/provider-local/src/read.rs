@@ -27,42 +27,52 @@ pub(crate) const PIECE_BYTES: usize = 256 << 10;
 /// How long a file that reports no size is read.
 const UNSIZED_MS: i64 = 2_000;
 
+/// How much of such a file is read at once.
+const UNSIZED_PIECE_BYTES: usize = 32 << 10;
+
 const READING: &str = "reading it";
 
 /// The content of an open file, piece by piece.
 #[derive(Debug)]
 pub(crate) struct Pieces {
-    bound: Bound,
+    /// How many bytes may still be given out.
+    left: u64,
+    /// Set for a file that reports no size: it ends where it ends, if that is soon.
+    unsized_end: Option<UnsizedEnd>,
     buffer: Vec<u8>,
     /// Bytes given out so far.
     pub(crate) taken: u64,
 }
 
 #[derive(Debug)]
-enum Bound {
-    /// So many bytes are still due.
-    Size(u64),
-    /// The file tells no size: it ends where it ends, if that is soon.
-    Content { max_bytes: u64, until: i64 },
+struct UnsizedEnd {
+    max_bytes: u64,
+    until: i64,
 }
 
 impl Pieces {
     /// All of a file, from where its handle stands.
     pub(crate) fn whole(disk: &Disk, open: &OpenFile) -> Pieces {
-        Pieces::part(disk, open, open.facts.size)
+        let size = open.facts.size;
+        Pieces::part(disk, open, if size == 0 { u64::MAX } else { size })
     }
 
-    /// At most `size` bytes of a file from where its handle stands; all that it has, when it reports no size.
+    /// At most `size` bytes of a file from where its handle stands.
     pub(crate) fn part(disk: &Disk, open: &OpenFile, size: u64) -> Pieces {
-        let bound = if open.facts.size == 0 {
-            let until = disk.clock.now().0.saturating_add(UNSIZED_MS);
-            Bound::Content { max_bytes: disk.limits.max_read_bytes, until }
-        } else {
-            Bound::Size(size)
-        };
-        // Most files are small: they need no buffer of the full size.
-        let wanted = usize::try_from(size).unwrap_or(PIECE_BYTES).clamp(4 << 10, PIECE_BYTES);
-        Pieces { bound, buffer: vec![0; wanted], taken: 0 }
+        let is_unsized = open.facts.size == 0;
+        let unsized_end = is_unsized.then(|| UnsizedEnd {
+            max_bytes: disk.limits.max_read_bytes,
+            until: disk.clock.now().0.saturating_add(UNSIZED_MS),
+        });
+        // Most files are small, and those without a size come in small pieces: they need no buffer of the full size.
+        let most = if is_unsized { UNSIZED_PIECE_BYTES } else { PIECE_BYTES };
+        let wanted = usize::try_from(size).unwrap_or(most).clamp(1, most);
+        Pieces { left: size, unsized_end, buffer: vec![0; wanted], taken: 0 }
+    }
+
+    /// Whether all that was asked for was given out.
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.left == 0
     }
 
     /// The next piece; `None` at the end.
@@ -73,10 +83,7 @@ impl Pieces {
         abort: &AbortSignal,
     ) -> Result<Option<&[u8]>> {
         abort.check().map_err(|error| error.with_path(&open.path))?;
-        let wanted = match self.bound {
-            Bound::Size(left) => usize::try_from(left).unwrap_or(usize::MAX).min(self.buffer.len()),
-            Bound::Content { .. } => self.buffer.len(),
-        };
+        let wanted = usize::try_from(self.left).unwrap_or(usize::MAX).min(self.buffer.len());
         if wanted == 0 {
             return Ok(None);
         }
@@ -86,22 +93,14 @@ impl Pieces {
             return Ok(None);
         }
         self.taken += count as u64;
-        match &mut self.bound {
-            Bound::Size(left) => *left -= count as u64,
-            Bound::Content { max_bytes, until } => {
-                if self.taken > *max_bytes {
-                    return Err(refusal::too_large(
-                        &open.path,
-                        LimitName::MaxReadBytes,
-                        *max_bytes,
-                        self.taken,
-                    ));
-                }
-                if disk.clock.now().0 > *until {
-                    let message =
-                        format!("`{}` makes its content up as it is read and does not end", open.path);
-                    return Err(FsError::new(ErrorKind::IoError, message).with_path(&open.path));
-                }
+        self.left -= count as u64;
+        if let Some(UnsizedEnd { max_bytes, until }) = self.unsized_end {
+            if self.taken > max_bytes {
+                return Err(refusal::too_large(&open.path, LimitName::MaxReadBytes, max_bytes, self.taken));
+            }
+            if disk.clock.now().0 > until {
+                let message = format!("`{}` makes its content up as it is read and does not end", open.path);
+                return Err(FsError::new(ErrorKind::IoError, message).with_path(&open.path));
             }
         }
         Ok(Some(&self.buffer[..count]))

@@ -157,10 +157,19 @@ impl Root {
         while let Some(component) = components.next() {
             let parent = here.as_ref().map_or(self.handle(), AsFd::as_fd);
             if components.peek().is_none() {
-                let last = open_child(parent, component, flags)?;
-                // The kernel's lookup refuses a link here even for a mere path handle, so this one does too.
-                let is_link = flags.contains(OFlags::PATH) && facts(&last)?.kind == FileKind::Symlink;
-                return if is_link { Err(Errno::LOOP) } else { Ok(last) };
+                // The kernel's lookup refuses a link even for a mere path handle, and says so before it says that it
+                // is no directory; so does this one.
+                let is_link =
+                    |handle: &OwnedFd| facts(handle).is_ok_and(|facts| facts.kind == FileKind::Symlink);
+                return match open_child(parent, component, flags) {
+                    Ok(last) if flags.contains(OFlags::PATH) && is_link(&last) => Err(Errno::LOOP),
+                    Err(Errno::NOTDIR)
+                        if open_child(parent, component, OFlags::PATH).is_ok_and(|last| is_link(&last)) =>
+                    {
+                        Err(Errno::LOOP)
+                    }
+                    other => other,
+                };
             }
             let next = open_child(parent, component, OFlags::PATH)?;
             match facts(&next)?.kind {

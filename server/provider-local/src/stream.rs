@@ -21,6 +21,9 @@ use crate::disk::{Disk, OpenFile};
 use crate::read::{Pieces, not_text, start_at};
 use crate::work::blocking;
 
+/// Past the end of every file, and nowhere an offset that a file system refuses.
+const MAX_OFFSET: u64 = 1 << 43;
+
 /// Opens a text to be streamed.
 pub(crate) fn text(disk: &Arc<Disk>, key: &TargetKey, abort: &AbortSignal) -> Result<ContentStream> {
     let open = disk.open_file(key)?;
@@ -47,16 +50,17 @@ pub(crate) fn bytes(
 ) -> Result<ContentStream> {
     let open = disk.open_file(key)?;
     let size = open.facts.size;
-    let rest = size.saturating_sub(range.offset);
+    // A file that reports no size may still have content: how much is seen when it is read.
+    let rest = if size == 0 { u64::MAX } else { size.saturating_sub(range.offset) };
     let wanted = range.length.map_or(rest, |length| length.min(rest));
     let limit = disk.limits.max_read_bytes;
-    if wanted > limit {
+    if size > 0 && wanted > limit {
         return Err(refusal::too_large(&open.path, LimitName::MaxReadBytes, limit, wanted));
     }
-    if range.offset > 0 {
-        start_at(&open, range.offset)?;
+    if range.offset > 0 && wanted > 0 {
+        start_at(&open, range.offset.min(MAX_OFFSET))?;
     }
-    let is_whole = range.offset == 0 && range.length.is_none_or(|length| length >= size && size > 0);
+    let is_whole = range.offset == 0 && range.length.is_none_or(|length| length >= size);
     let pieces = Pieces::part(disk, &open, wanted);
     let hasher = is_whole.then(VersionHasher::new);
     let source =
@@ -119,7 +123,11 @@ impl Source {
             scanner.finish().map_err(|refused| not_text(refused, &open.path))?;
         }
         // Of a file that became shorter meanwhile, not all that was promised was sent.
-        let is_complete = *is_whole && (open.facts.size == 0 || pieces.taken == open.facts.size);
+        let is_complete = *is_whole
+            && match open.facts.size {
+                0 => !pieces.is_used_up(),
+                size => pieces.taken == size,
+            };
         let version = hasher.take().filter(|_| is_complete).map(|hasher| hasher.finish());
         Ok(ContentPart::End(version))
     }

@@ -4,6 +4,7 @@
     clippy::disallowed_methods,
     reason = "the hand changes the disk from outside, and a test clock is the host's"
 )]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use std::ffi::OsStr;
 use std::fs;

@@ -3,6 +3,7 @@
 //! The disk is a tmpfs of 1 MiB in a mount namespace of its own, which an unprivileged user may make on most
 //! systems. Where that is forbidden the test says that it is skipped.
 #![expect(clippy::disallowed_methods, reason = "the test fills a disk of its own")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use std::fs;
 use std::io::Write;

@@ -63,6 +63,28 @@ async fn a_file_that_reports_no_size_is_read_by_content() {
     assert!(report.summary.size_bytes > 0);
 }
 
+/// A length holds for a file that reports no size too.
+#[tokio::test]
+async fn a_part_of_a_file_without_a_size_is_a_part() {
+    use futures_util::StreamExt;
+    use toolfs_provider::content::ContentPart;
+    use toolfs_provider::request::ByteRange;
+
+    let provider = serve("/proc/self", false);
+    let key = provider.resolve_path(&AbortSignal::new(), "status").await.unwrap().key;
+    for (range, text) in [
+        (ByteRange { offset: 0, length: Some(5) }, Some("Name:")),
+        (ByteRange { offset: 1, length: Some(3) }, Some("ame")),
+        (ByteRange { offset: u64::MAX, length: None }, None),
+    ] {
+        let mut stream = provider.read_bytes(&AbortSignal::new(), &key, range).await.unwrap();
+        if let Some(text) = text {
+            assert_eq!(stream.parts.next().await.unwrap().unwrap(), ContentPart::Chunk(text.into()));
+        }
+        assert_eq!(stream.parts.next().await.unwrap().unwrap(), ContentPart::End(None));
+    }
+}
+
 /// The links of procfs lead anywhere, whatever their text says: only the text counts here, and it leads out.
 #[tokio::test]
 async fn magic_links_lead_nowhere() {
