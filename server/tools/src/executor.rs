@@ -139,8 +139,8 @@ impl Executor {
         }
     }
 
-    /// Opens a session. Its directories are looked at now; a `cwd` that is relative, and `roots` that are, start at
-    /// the first root.
+    /// Opens a session. Its directories are looked at now. Relative `roots` start at the first root of the server, a
+    /// relative `cwd` at the first root of the session.
     ///
     /// # Errors
     /// [`CallError::TooManySessions`]; [`CallError::Fs`] for a `cwd` or root that is no directory beneath the roots.
