@@ -263,16 +263,18 @@ mod tests {
 
     #[test]
     fn flag_beats_variable_beats_default() {
-        let cases: [(Option<&str>, &[(&str, &str)], Policy); 5] = [
-            (None, &[], Policy::Observation),
-            (None, &[("TOOLFS_POLICY", "")], Policy::Observation),
-            (None, &[("TOOLFS_POLICY", "none")], Policy::None),
-            (Some("observation"), &[("TOOLFS_POLICY", "none")], Policy::Observation),
-            (Some("none"), &[("TOOLFS_POLICY", "observation")], Policy::None),
+        let cases = [
+            (None, None, Policy::Observation),
+            (None, Some(""), Policy::Observation),
+            (None, Some("none"), Policy::None),
+            (Some("observation"), Some("none"), Policy::Observation),
+            (Some("none"), Some("observation"), Policy::None),
         ];
-        for (flag, variables, expected) in cases {
-            let config = resolve(|args| args.policy = flag.map(str::to_owned), variables).unwrap();
-            assert_eq!(config.policy, expected, "{flag:?} {variables:?}");
+        for (flag, variable, expected) in cases {
+            let variables: Vec<(&str, &str)> =
+                variable.map(|value| ("TOOLFS_POLICY", value)).into_iter().collect();
+            let config = resolve(|args| args.policy = flag.map(str::to_owned), &variables).unwrap();
+            assert_eq!(config.policy, expected, "{flag:?} {variable:?}");
         }
     }
 
