@@ -36,6 +36,8 @@ use toolfs_provider::report::{EditReport, LinesReport, Stat, WriteReport};
 use toolfs_provider::request::{ByteRange, EditTextRequest, ResolveRequest, WriteTextRequest};
 use toolfs_tools::{Executor, ExecutorParts, Random};
 
+use crate::trace;
+
 /// The limit of messages in most tests: small, so that it can be exceeded.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
@@ -57,6 +59,7 @@ impl Default for Setup {
 
 /// A server that does not serve yet, and its files.
 pub(crate) fn server(setup: Setup) -> (Server, Arc<Scripted>) {
+    trace::collect();
     let files = MemoryProvider::new(MemoryConfig::with_root("/w")).unwrap();
     let provider = Arc::new(Scripted::over(files));
     let gate = setup.gate.then(|| {
