@@ -1,11 +1,15 @@
 //! `toolfs serve`: the order in which a server comes up and goes down.
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
 
 use thiserror::Error;
 use toolfs_core::error::FsError;
 use toolfs_grpc::{Drain, ServeError, Server};
+use toolfs_tools::Executor;
 
 use crate::address::{AddressError, Bound};
 use crate::cli::ServeArgs;
@@ -13,6 +17,9 @@ use crate::config::ServeConfig;
 use crate::env::Environment;
 use crate::telemetry::Telemetry;
 use crate::{exit, output, ready, signal, wiring};
+
+/// How often sessions that expired are looked for.
+const SESSION_SWEEP: Duration = Duration::from_secs(60);
 
 /// Why a server did not come up, or fell.
 #[derive(Debug, Error)]
@@ -93,11 +100,24 @@ pub async fn run(
     }
     let wired = wiring::wire(&config).map_err(RunError::Open)?;
     let ready = wiring::ready(&wired, &config, addresses).await.map_err(RunError::Open)?;
-    let server = Server::new(wired.executor, wiring::serve_options(&config));
+    let server = Server::new(Arc::clone(&wired.executor), wiring::serve_options(&config));
     on_ready(ready);
-    let drain = server.serve(listeners, shutdown).await?;
+    let drain = tokio::select! {
+        drain = server.serve(listeners, shutdown) => drain?,
+        never = end_idle_sessions(&wired.executor) => match never {},
+    };
     drop(sockets);
     Ok(drain)
+}
+
+/// Ends the sessions that nobody uses any more, also where none is opened that would push them out.
+async fn end_idle_sessions(executor: &Executor) -> Infallible {
+    let mut interval = tokio::time::interval(SESSION_SWEEP);
+    interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        interval.tick().await;
+        executor.end_sessions().await;
+    }
 }
 
 fn refuse(error: &dyn std::error::Error) -> ExitCode {
