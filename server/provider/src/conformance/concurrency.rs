@@ -49,62 +49,82 @@ fn only_winner<T: std::fmt::Debug>(results: &[Result<T>], code: Code) -> usize {
     winners[0]
 }
 
+/// Text that makes hashing and matching take long enough for calls to meet in the middle of each other.
+fn filler() -> String {
+    "some text between the lines that matter\n".repeat(200)
+}
+
+/// Lines that differ, far from each other.
+fn distinct_lines(count: usize) -> String {
+    (0..count).map(|number| format!("line {number:02}\n{}", filler())).collect()
+}
+
 pub(super) async fn of_guarded_writes_from_one_version_one_wins(fixture: &Fixture) {
-    fixture.put("f", "start");
     let key = fixture.key("f").await;
-    let guard = WriteGuard::ReplaceIfVersion(Version::of(b"start"));
-    let results = all_at_once(fixture, 16, |provider, number| {
-        let request = write_request(key.clone(), format!("writer {number}"), guard.clone());
-        async move { provider.write_text(&running(), request).await }
-    })
-    .await;
-    let winner = only_winner(&results, Code::StaleVersion);
-    assert_eq!(fixture.get("f").unwrap(), format!("writer {winner}").as_bytes());
-    assert_eq!(fixture.hand.names(b""), [b"f"]);
+    for round in 0..5 {
+        let start = format!("start {round}");
+        fixture.put("f", &start);
+        let guard = WriteGuard::ReplaceIfVersion(Version::of(start.as_bytes()));
+        let content = |number| format!("writer {number}\n{}", filler().repeat(20));
+        let results = all_at_once(fixture, 16, |provider, number| {
+            let request = write_request(key.clone(), content(number), guard.clone());
+            async move { provider.write_text(&running(), request).await }
+        })
+        .await;
+        let winner = only_winner(&results, Code::StaleVersion);
+        assert!(fixture.get("f").unwrap() == content(winner).as_bytes());
+        assert_eq!(fixture.hand.names(b""), [b"f"]);
+    }
 }
 
 pub(super) async fn of_creations_of_one_file_one_wins(fixture: &Fixture) {
-    let key = fixture.key("new/deep/f").await;
-    let results = all_at_once(fixture, 16, |provider, number| {
-        let request = write_request(key.clone(), format!("writer {number}"), WriteGuard::CreateIfAbsent);
-        async move { provider.write_text(&running(), request).await }
-    })
-    .await;
-    let winner = only_winner(&results, Code::NotObserved);
-    assert_eq!(fixture.get("new/deep/f").unwrap(), format!("writer {winner}").as_bytes());
-    assert_eq!(fixture.hand.names(b"new/deep"), [b"f"]);
+    for round in 0..5 {
+        let path = format!("new{round}/deep/f");
+        let key = fixture.key(&path).await;
+        let content = |number| format!("writer {number}\n{}", filler().repeat(20));
+        let results = all_at_once(fixture, 16, |provider, number| {
+            let request = write_request(key.clone(), content(number), WriteGuard::CreateIfAbsent);
+            async move { provider.write_text(&running(), request).await }
+        })
+        .await;
+        let winner = only_winner(&results, Code::NotObserved);
+        assert!(fixture.get(&path).unwrap() == content(winner).as_bytes());
+        assert_eq!(fixture.hand.names(format!("new{round}/deep").as_bytes()), [b"f"]);
+    }
 }
 
 pub(super) async fn of_guarded_edits_from_one_version_one_wins(fixture: &Fixture) {
-    let content: String = (0..16).map(|number| format!("line {number:02}\n")).collect();
+    let content = distinct_lines(16);
     fixture.put("f", &content);
     let key = fixture.key("f").await;
     let guard = EditGuard::ReplaceIfVersion(Version::of(content.as_bytes()));
     let results = all_at_once(fixture, 16, |provider, number| {
         let (old, new) = (format!("line {number:02}"), format!("edited {number:02}"));
-        let request = edit_request(key.clone(), &old, &new, false, guard.clone());
+        let mut request = edit_request(key.clone(), &old, &new, false, guard.clone());
+        request.want_diff = false;
         async move { provider.edit_text(&running(), request).await }
     })
     .await;
     let winner = only_winner(&results, Code::StaleVersion);
     let expected = content.replace(&format!("line {winner:02}"), &format!("edited {winner:02}"));
-    assert_eq!(String::from_utf8(fixture.get("f").unwrap()).unwrap(), expected);
+    assert!(fixture.get("f").unwrap() == expected.as_bytes());
 }
 
 /// Six edits that one agent sends at once, and more: every success is in the file.
 pub(super) async fn unguarded_edits_of_different_lines_all_land(fixture: &Fixture) {
-    let content: String = (0..32).map(|number| format!("line {number:02}\n")).collect();
+    let content = distinct_lines(32);
     fixture.put("f", &content);
     let key = fixture.key("f").await;
     let results = all_at_once(fixture, 32, |provider, number| {
         let (old, new) = (format!("line {number:02}"), format!("edited {number:02}"));
-        let request = edit_request(key.clone(), &old, &new, false, EditGuard::Unconditional);
+        let mut request = edit_request(key.clone(), &old, &new, false, EditGuard::Unconditional);
+        request.want_diff = false;
         async move { provider.edit_text(&running(), request).await }
     })
     .await;
     assert!(results.iter().all(Result::is_ok), "{results:?}");
-    let expected = content.replace("line", "edited");
-    assert_eq!(String::from_utf8(fixture.get("f").unwrap()).unwrap(), expected);
+    let expected = content.replace("line ", "edited ");
+    assert!(fixture.get("f").unwrap() == expected.as_bytes());
     let versions: std::collections::HashSet<_> =
         results.into_iter().map(|result| result.unwrap().version).collect();
     assert_eq!(versions.len(), 32, "each edit reports the content that it made");

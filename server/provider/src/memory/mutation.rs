@@ -88,7 +88,7 @@ impl MemoryProvider {
     pub(super) fn publish<R>(
         &self,
         abort: &AbortSignal,
-        decide: impl Fn(&AbortSignal) -> Result<Decision<R>>,
+        mut decide: impl FnMut(&AbortSignal) -> Result<Decision<R>>,
     ) -> Result<R> {
         loop {
             let Decision { report, place, new } = decide(abort)?;

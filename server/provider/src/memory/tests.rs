@@ -283,6 +283,44 @@ fn an_edit_lands_where_the_key_leads_now() {
     assert_eq!(provider.kind(b"/ws/d"), Some(FileKind::Symlink));
 }
 
+/// Another writer gets ahead between an edit's decision and its publication: the edit matches again on what is there.
+#[test]
+fn an_edit_that_was_overtaken_is_not_lost_and_loses_nothing() {
+    let provider = MemoryProvider::new(MemoryConfig::with_root("/ws")).unwrap();
+    provider.put(b"/ws/f", "one two");
+    let change = EditRequest::new("one".to_owned(), "1".to_owned(), false).unwrap();
+    let (target, guard) = (key_of(&provider, "f").unwrap(), EditGuard::Unconditional);
+    let request = EditTextRequest { target, edit: change, guard, want_diff: false, operation_id: None };
+    let mut overtaken = 0;
+    let report = provider.publish(&AbortSignal::new(), |abort| {
+        let decision = provider.decide_edit(abort, &request);
+        if overtaken < 3 {
+            overtaken += 1;
+            provider.put(b"/ws/f", format!("one two {overtaken}"));
+        }
+        decision
+    });
+    assert_eq!(provider.content(b"/ws/f").unwrap(), "1 two 3");
+    assert_eq!(report.unwrap().version, Version::of(b"1 two 3"));
+}
+
+/// The same for a guarded write: what the other one published stays.
+#[test]
+fn a_guarded_write_that_was_overtaken_is_stale() {
+    let provider = MemoryProvider::new(MemoryConfig::with_root("/ws")).unwrap();
+    provider.put(b"/ws/f", "seen");
+    let target = key_of(&provider, "f").unwrap();
+    let (content, guard) = (Bytes::from("ours"), WriteGuard::ReplaceIfVersion(Version::of(b"seen")));
+    let request = WriteTextRequest { target, content, guard, want_diff: false, operation_id: None };
+    let result = provider.publish(&AbortSignal::new(), |abort| {
+        let decision = provider.decide_write(abort, &request);
+        provider.put(b"/ws/f", "theirs");
+        decision
+    });
+    assert_eq!(result.unwrap_err().code(), Code::StaleVersion);
+    assert_eq!(provider.content(b"/ws/f").unwrap(), "theirs");
+}
+
 /// Nested roots share one tree, and the longest one names a place.
 #[test]
 fn a_place_in_two_roots_has_one_key() {
