@@ -3,7 +3,7 @@
 use std::fmt;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -39,8 +39,6 @@ pub(crate) struct Disk {
     pub(crate) umask: Mode,
     pub(crate) locks: LockTable,
     pub(crate) cache: StatCache,
-    /// Cleared once a file system turns out not to exchange names.
-    pub(crate) exchange: AtomicBool,
     /// Whether files without a name are not to be used.
     pub(crate) named_temporaries: bool,
     /// A name of this server among those that share its directories.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use toolfs_core::clock::Clock;
@@ -82,10 +82,8 @@ impl LocalProvider {
     /// `FS_INVALID_ARGUMENT` without a root, or for two roots that are one directory or have one name;
     /// `FS_NOT_FOUND`, `FS_NOT_DIRECTORY`, `FS_PERMISSION_DENIED` for a directory that cannot be opened.
     pub fn open(roots: &[RootSpec], options: LocalOptions) -> Result<LocalProvider> {
-        let roots: Vec<Arc<Root>> = roots
-            .iter()
-            .map(|spec| Root::open(spec, options.force_walk).map(Arc::new))
-            .collect::<Result<_>>()?;
+        let roots: Vec<Arc<Root>> =
+            roots.iter().map(|spec| Root::open(spec, &options).map(Arc::new)).collect::<Result<_>>()?;
         if roots.is_empty() {
             return Err(FsError::invalid_argument("root", "absent", "at least one directory"));
         }
@@ -109,7 +107,6 @@ impl LocalProvider {
             umask: umask(),
             locks: LockTable::default(),
             cache: StatCache::default(),
-            exchange: AtomicBool::new(!options.force_plain_rename),
             named_temporaries: options.force_named_temporaries,
             // The keys of a hasher are random: that is all the uniqueness that a hidden name needs.
             instance: RandomState::new().build_hasher().finish(),
@@ -191,7 +188,7 @@ impl Provider for LocalProvider {
             provider: "local".to_owned(),
             roots: self.0.roots.iter().map(root).collect(),
             durability: self.0.durability,
-            exchange: self.0.exchange.load(Ordering::Relaxed),
+            exchange: self.0.roots.iter().all(|root| root.exchange.load(Ordering::Relaxed)),
             operation_ids: false,
             protected_patterns: self.0.protected.names().to_vec(),
         })

@@ -237,13 +237,13 @@ struct Refused {
 impl Exchange<'_> {
     fn run(&self, expected: &Version) -> Result<Displaced, Refused> {
         let ours_again = |setback| Refused { setback, is_name_ours: true };
-        if !self.disk.exchange.load(Ordering::Relaxed) {
+        if !self.place.location.root.exchange.load(Ordering::Relaxed) {
             return self.replace_plainly().map_err(ours_again);
         }
         match self.disk.before(Step::Exchange).and_then(|()| self.swap()) {
             Ok(()) => {}
             Err(Errno::INVAL | Errno::NOSYS) => {
-                self.disk.exchange.store(false, Ordering::Relaxed);
+                self.place.location.root.exchange.store(false, Ordering::Relaxed);
                 return self.replace_plainly().map_err(ours_again);
             }
             Err(Errno::NOENT) => {

@@ -8,12 +8,14 @@ use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use rustix::fs::{self, CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::{Errno, retry_on_intr};
 use toolfs_core::error::{FsError, Result};
 use toolfs_core::target::{FileKind, display_form};
 
+use crate::LocalOptions;
 use crate::facts::Facts;
 use crate::io_error::{OPENING, fs_error};
 
@@ -98,12 +100,14 @@ pub(crate) struct Root {
     pub(crate) facts: Facts,
     /// How names are looked up.
     pub(crate) lookup: Lookup,
+    /// Cleared once its file system turns out not to exchange names.
+    pub(crate) exchange: AtomicBool,
     handle: OwnedFd,
 }
 
 impl Root {
     /// Opens a root. It must be a directory.
-    pub(crate) fn open(spec: &RootSpec, force_walk: bool) -> Result<Root> {
+    pub(crate) fn open(spec: &RootSpec, options: &LocalOptions) -> Result<Root> {
         let shown = display_form(spec.dir.as_os_str().as_bytes());
         let spelled = std::path::absolute(&spec.dir).map_err(|cause| fs_error(&shown, OPENING, cause))?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -112,13 +116,15 @@ impl Root {
         let real = spec.dir.canonicalize().map_err(|cause| fs_error(&shown, OPENING, cause))?;
         let facts = facts(&handle).map_err(|cause| fs_error(&shown, OPENING, cause))?;
         let real = real.into_os_string().into_encoded_bytes();
-        let lookup = if force_walk || !kernel_looks_up(&handle) { Lookup::Walk } else { Lookup::Kernel };
+        let lookup =
+            if options.force_walk || !kernel_looks_up(&handle) { Lookup::Walk } else { Lookup::Kernel };
         Ok(Root {
             name: spec.name.clone().unwrap_or_else(|| real.clone()),
             real,
             spelled: spelled.into_os_string().into_encoded_bytes(),
             facts,
             lookup,
+            exchange: AtomicBool::new(!options.force_plain_rename),
             handle,
         })
     }
