@@ -112,7 +112,9 @@ async fn refused(world: &World, before: &str, old: &str, new: &str, code: &str) 
 
 async fn a_unique_match_is_replaced_and_told(world: World) {
     let answer = edited(&world, "one\ntwo\nthree\n", "two\n", "2\nzwei\n").await;
-    check(&answer, expect![[r#"
+    check(
+        &answer,
+        expect![[r#"
         edited `/workspace/f`: 1 replacement (17 bytes now)
         changed: lines 2-3
         --
@@ -122,7 +124,8 @@ async fn a_unique_match_is_replaced_and_told(world: World) {
         changed: 2+1 to 2+2
         changes: 1
         version: <version>
-    "#]]);
+    "#]],
+    );
     world.expect("f", "one\n2\nzwei\nthree\n").await;
 }
 
@@ -256,7 +259,9 @@ async fn escapes_are_not_decoded(world: World) {
 
 async fn several_matches_change_nothing_and_are_told_with_their_lines(world: World) {
     let answer = refused(&world, "a\nx\nb\nx\n", "x", "y", "FS_AMBIGUOUS_EDIT").await;
-    check(&answer, expect![[r#"
+    check(
+        &answer,
+        expect![[r#"
         FS_AMBIGUOUS_EDIT: `old_string` occurs 2 times: make it longer so that it occurs once, or set `replace_all`
         path: `f`
         matches start at lines 2, 4
@@ -270,7 +275,8 @@ async fn several_matches_change_nothing_and_are_told_with_their_lines(world: Wor
         published: No
         match_count: 2
         lines: 2; 4
-    "#]]);
+    "#]],
+    );
     let answer = refused(&world, "f {\n}\ng {\n}\nh {\n}\n", "}", "};", "FS_AMBIGUOUS_EDIT").await;
     let error = answer.refused("FS_AMBIGUOUS_EDIT");
     assert_eq!((error.get("match_count"), error.get("lines")), ("3", "2; 4; 6"));
@@ -319,7 +325,9 @@ async fn a_match_in_mid_line_is_not_reindented(world: World) {
 
 async fn no_match_leaves_the_file_as_it_is(world: World) {
     let answer = refused(&world, "one\n", "entirely different", "x", "FS_EDIT_NOT_FOUND").await;
-    check(&answer, expect![[r#"
+    check(
+        &answer,
+        expect![[r#"
         FS_EDIT_NOT_FOUND: `old_string` does not occur in the file
         no part of the file nearly matches it
         remedy: read the part that is to change, and copy `old_string` from it exactly
@@ -330,7 +338,8 @@ async fn no_match_leaves_the_file_as_it_is(world: World) {
         remedy: read the part that is to change, and copy `old_string` from it exactly
         retryable: false
         published: No
-    "#]]);
+    "#]],
+    );
 }
 
 async fn a_block_that_differs_inside_is_no_match(world: World) {
@@ -343,7 +352,9 @@ async fn a_block_that_differs_inside_is_no_match(world: World) {
 async fn a_tab_that_was_shown_as_a_tab_is_pointed_out(world: World) {
     let before = "\tif x {\n\t\ty()\n\t}\n";
     let answer = refused(&world, before, "    if x {\n        y()\n    }\n", "z", "FS_EDIT_NOT_FOUND").await;
-    check(&answer, expect![[r#"
+    check(
+        &answer,
+        expect![[r#"
         FS_EDIT_NOT_FOUND: `old_string` does not occur in the file; 1 place nearly matches
         near miss at lines 1-3, differs in tabs or spaces:
         1: 	if x {
@@ -358,7 +369,8 @@ async fn a_tab_that_was_shown_as_a_tab_is_pointed_out(world: World) {
         retryable: false
         published: No
         near_miss: 1-3 ["\tif x {", "\t\ty()", "\t}"] TabsOrSpaces
-    "#]]);
+    "#]],
+    );
 }
 
 async fn why_something_near_does_not_match_is_told(world: World) {
@@ -405,7 +417,8 @@ async fn only_the_full_view_has_the_diff(world: World) {
     let agent = world.agent().await;
     agent.read("f").await.ok();
     let answer = agent.ask(Ask::of(edit_call("f", "two", "2\n2b")).full()).await;
-    expect![[r#"@@ -1,3 +1,4 @@\n one\r\n-two\r\n+2\r\n+2b\r\n three\r\n"#]].assert_eq(&answer.ok().get("diff").escape_debug().to_string());
+    expect![[r#"@@ -1,3 +1,4 @@\n one\r\n-two\r\n+2\r\n+2b\r\n three\r\n"#]]
+        .assert_eq(&answer.ok().get("diff").escape_debug().to_string());
     assert_eq!(agent.edit("f", "one", "1").await.ok().find("diff"), None);
 }
 
@@ -415,7 +428,9 @@ async fn a_dry_run_shows_the_matches_and_changes_nothing(world: World) {
     agent.ask(Ask::of(edit_all_call("f", "x", "z")).dry()).await.refused("FS_NOT_OBSERVED");
     agent.read("f").await.ok();
     let answer = agent.ask(Ask::of(edit_all_call("f", "x", "z\nz")).dry()).await;
-    check(&answer, expect![[r#"
+    check(
+        &answer,
+        expect![[r#"
         dry run, nothing was changed: this would make 2 replacements in `/workspace/f` (10 bytes then)
         would change: lines 1-2, lines 4-5
         --
@@ -438,7 +453,8 @@ async fn a_dry_run_shows_the_matches_and_changes_nothing(world: World) {
         guard: replace_if_version <version>
         matches: 1-1; 3-3
         match_total: 2
-    "#]]);
+    "#]],
+    );
     assert_eq!(answer.ok().get("version"), version_of("z\nz\ny\nz\nz\n"));
     agent.ask(Ask::of(edit_call("f", "x", "z")).dry()).await.refused("FS_AMBIGUOUS_EDIT");
     world.expect("f", "x\ny\nx\n").await;
@@ -446,25 +462,29 @@ async fn a_dry_run_shows_the_matches_and_changes_nothing(world: World) {
 }
 
 async fn an_unseen_file_is_not_edited(world: World) {
-    world.put("f", "one\n").await;
+    world.put("there.md", "one\n").await;
     let agent = world.agent().await;
-    let answer = agent.edit("f", "one", "two").await;
-    check(&answer, expect![[r#"
+    let answer = agent.edit("there.md", "one", "two").await;
+    check(
+        &answer,
+        expect![[r#"
         FS_NOT_OBSERVED: this session has not read the file
+        path: `there.md`
         remedy: read it first, then retry
         --
         code: FS_NOT_OBSERVED
         message: this session has not read the file
-        path: f
+        path: there.md
         remedy: read it first, then retry
         retryable: false
         published: No
-    "#]]);
-    world.expect("f", "one\n").await;
+    "#]],
+    );
+    world.expect("there.md", "one\n").await;
     // Not even whether something is there is told.
-    let missing = agent.edit("g", "one", "two").await;
+    let missing = agent.edit("missing.md", "one", "two").await;
     missing.refused("FS_NOT_OBSERVED");
-    assert_eq!(missing.show().replace('g', "f"), answer.show().replace('g', "f"));
+    assert_eq!(missing.show().replace("missing.md", "there.md"), answer.show());
 }
 
 async fn an_outside_change_is_stale_until_it_is_read(world: World) {
@@ -473,7 +493,9 @@ async fn an_outside_change_is_stale_until_it_is_read(world: World) {
     agent.read("f").await.ok();
     world.put("f", "one\nmore\n").await;
     let answer = agent.edit("f", "one", "two").await;
-    check(&answer, expect![[r#"
+    check(
+        &answer,
+        expect![[r#"
         FS_STALE_VERSION: `/workspace/f` is not what was seen last, its content changed
         remedy: read it again, then retry with what is there now
         --
@@ -485,7 +507,8 @@ async fn an_outside_change_is_stale_until_it_is_read(world: World) {
         published: No
         expected_version: <version>
         actual_version: <version>
-    "#]]);
+    "#]],
+    );
     world.expect("f", "one\nmore\n").await;
     // Nothing but a read unblocks it.
     agent.edit("f", "one", "two").await.refused("FS_STALE_VERSION");
@@ -589,11 +612,11 @@ async fn a_formatter_that_changed_another_line_is_stale(world: World) {
 }
 
 async fn a_typed_edit_and_a_json_edit_are_the_same(world: World) {
-    world.put("f", "one\ntwo\n").await;
+    world.put("f", "one\ntwo\nooo\n").await;
     let (first, second) = (world.agent().await, world.agent().await);
     first.read("f").await.ok();
     let typed = first.edit("f", "two\n", "").await;
-    world.put("f", "one\ntwo\n").await;
+    world.put("f", "one\ntwo\nooo\n").await;
     second.read("f").await.ok();
     let arguments = r#"{"file_path": "f", "old_string": "two\n", "new_string": "", "replace_all": null}"#;
     assert_eq!(second.json("edit", arguments).await, typed);
@@ -611,7 +634,9 @@ async fn a_file_that_vanished_is_stale_until_it_is_read(world: World) {
     let agent = world.agent().await;
     agent.read("f").await.ok();
     world.hand().remove(b"f");
-    check(&agent.edit("f", "one", "two").await, expect![[r#"
+    check(
+        &agent.edit("f", "one", "two").await,
+        expect![[r#"
         FS_STALE_VERSION: `/workspace/f` is not what was seen last, it is gone
         remedy: read it again; if it is gone, make it with `write`
         --
@@ -622,7 +647,8 @@ async fn a_file_that_vanished_is_stale_until_it_is_read(world: World) {
         retryable: false
         published: No
         expected_version: <version>
-    "#]]);
+    "#]],
+    );
     world.expect_nothing("f").await;
     agent.read("f").await.refused("FS_NOT_FOUND");
     agent.edit("f", "one", "two").await.refused("FS_NOT_FOUND");
@@ -695,11 +721,9 @@ async fn a_failed_edit_touches_neither_inode_nor_time(world: World) {
 }
 
 async fn bytes_that_are_no_utf8_are_refused_and_never_transcoded(world: World) {
-    for (content, offset) in [
-        (&b"n = 7\n# na\xefve\n"[..], "10"),
-        (b"n = 7\x00\n", "5"),
-        (b"\xff\xfen\x00 \x007\x00", "0"),
-    ] {
+    for (content, offset) in
+        [(&b"n = 7\n# na\xefve\n"[..], "10"), (b"n = 7\x00\n", "5"), (b"\xff\xfen\x00 \x007\x00", "0")]
+    {
         world.put("f", content).await;
         let answer = world.agent().await.edit("f", "7", "8").await;
         assert_eq!(answer.refused("FS_NOT_TEXT").get("byte_offset"), offset);

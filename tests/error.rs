@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use toolfs_client::v1::execute_request::Call;
-use toolfs_client::{Error, Reason, v1};
-use toolfs_core::argument::RawCall;
 use tonic::Code;
 use tonic_types::StatusExt as _;
+use toolfs_client::v1::execute_request::Call;
+use toolfs_client::{Error, Reason, v1};
 use toolfs_contract::code::CallReason;
+use toolfs_core::argument::RawCall;
 
 use crate::support::door::{Ask, edit_call, read_call, write_call};
 use crate::support::wire::execute_request;
@@ -93,7 +93,20 @@ async fn a_value_of_the_wrong_type_is_refused_by_field_and_type(world: World) {
         assert!(error.get("remedy").contains(field), "{error}");
     }
     world.expect("f", "true\n").await;
-    expect![[""]].assert_eq(&agent.json("read", r#"{"file_path": 5}"#).await.show());
+    expect![[r#"
+        FS_INVALID_ARGUMENT: `file_path` was a number, it must be a path, as a string
+        remedy: correct `file_path`, then retry
+        --
+        code: FS_INVALID_ARGUMENT
+        message: `file_path` was a number, it must be a path, as a string
+        remedy: correct `file_path`, then retry
+        retryable: false
+        published: No
+        field: file_path
+        actual: a number
+        expected: a path, as a string
+    "#]]
+    .assert_eq(&agent.json("read", r#"{"file_path": 5}"#).await.show());
 }
 
 async fn unknown_and_repeated_keys_are_refused_by_name(world: World) {
@@ -101,7 +114,21 @@ async fn unknown_and_repeated_keys_are_refused_by_name(world: World) {
     let agent = world.agent().await;
     let answer = agent.json("read", r#"{"path": "f"}"#).await;
     answer.refused("FS_INVALID_ARGUMENT");
-    expect![[""]].assert_eq(&answer.show());
+    expect![[r#"
+        FS_INVALID_ARGUMENT: `path` is not an argument of `read`: did you mean `file_path`? its arguments are `file_path`, `offset`, `limit`
+        actual: an unknown argument
+        expected: one of `file_path`, `offset`, `limit`
+        remedy: correct `path`, then retry
+        --
+        code: FS_INVALID_ARGUMENT
+        message: `path` is not an argument of `read`: did you mean `file_path`? its arguments are `file_path`, `offset`, `limit`
+        remedy: correct `path`, then retry
+        retryable: false
+        published: No
+        field: path
+        actual: an unknown argument
+        expected: one of `file_path`, `offset`, `limit`
+    "#]].assert_eq(&answer.show());
     for key in ["filePath", "file_path ", "FILE_PATH", "content"] {
         let arguments = format!(r#"{{"file_path": "f", "{key}": "f"}}"#);
         let answer = agent.json("read", &arguments).await;
@@ -237,7 +264,9 @@ async fn identifiers_are_echoed_as_they_came(world: World) {
 }
 
 async fn a_request_id_that_is_no_uuid_is_refused(world: World) {
-    for request_id in ["call-1", " ", "5f0c1b2a00004000800000000000000a", "{5f0c1b2a-0000-4000-8000-00000000000a}"] {
+    for request_id in
+        ["call-1", " ", "5f0c1b2a00004000800000000000000a", "{5f0c1b2a-0000-4000-8000-00000000000a}"]
+    {
         let request = v1::ExecuteRequest {
             request_id: request_id.to_owned(),
             ..execute_request(None, Ask::of(write_call("f", "x")))
@@ -253,15 +282,14 @@ async fn a_request_id_that_is_no_uuid_is_refused(world: World) {
 async fn the_view_decides_what_is_in_an_outcome(world: World) {
     use v1::execute_response::Outcome;
     world.put("f", "one\n").await;
-    for (view, full) in [
-        (v1::ResultView::Unspecified, false),
-        (v1::ResultView::Basic, false),
-        (v1::ResultView::Full, true),
-    ] {
+    for (view, full) in
+        [(v1::ResultView::Unspecified, false), (v1::ResultView::Basic, false), (v1::ResultView::Full, true)]
+    {
         let agent = world.agent().await;
         let execute = async |call| {
             let request = execute_request(Some(agent.session()), Ask::of(call));
-            let response = world.client().execute(v1::ExecuteRequest { view: view.into(), ..request }, None).await;
+            let response =
+                world.client().execute(v1::ExecuteRequest { view: view.into(), ..request }, None).await;
             response.unwrap().outcome.unwrap()
         };
         let Outcome::Read(read) = execute(read_call("f", None, None)).await else { panic!("no read") };
@@ -275,7 +303,8 @@ async fn the_view_decides_what_is_in_an_outcome(world: World) {
 
 async fn a_mistake_of_the_caller_is_a_status_with_its_reason(world: World) {
     let client = world.client();
-    let unknown = client.execute(execute_request(Some("ses_unknown"), Ask::of(read_call("f", None, None))), None);
+    let unknown =
+        client.execute(execute_request(Some("ses_unknown"), Ask::of(read_call("f", None, None))), None);
     let none = client.execute(v1::ExecuteRequest::default(), None);
     let unknown_arm = client.execute(v1::ExecuteRequest { call: None, ..Default::default() }, None);
     for (answer, reason, code) in [
@@ -290,7 +319,8 @@ async fn a_mistake_of_the_caller_is_a_status_with_its_reason(world: World) {
     }
     // An absent name and absent arguments are faults of the call, so they are results.
     let json = Call::Json(v1::JsonCall { name: Some("read".into()), arguments_json: None });
-    let response = client.execute(v1::ExecuteRequest { call: Some(json), ..Default::default() }, None).await.unwrap();
+    let response =
+        client.execute(v1::ExecuteRequest { call: Some(json), ..Default::default() }, None).await.unwrap();
     assert_eq!(response.error.unwrap().reason, "FS_INVALID_ARGUMENT");
 }
 
@@ -330,9 +360,25 @@ async fn the_limits_are_announced_by_name(world: World) {
         .limits
         .iter()
         .filter(|limit| limit.name != "near_miss_ms")
-        .map(|limit| format!("{}={}\n", limit.name, limit.value.map_or("none".into(), |value| value.to_string())))
+        .map(|limit| {
+            format!("{}={}\n", limit.name, limit.value.map_or("none".into(), |value| value.to_string()))
+        })
         .collect();
-    expect![[""]].assert_eq(&limits.concat());
+    expect![[r#"
+        default_limit_lines=2000
+        max_limit_lines=2000
+        max_window_bytes=51200
+        max_line_chars=2000
+        max_content_bytes=16777216
+        max_file_bytes=none
+        max_read_bytes=67108864
+        max_diff_bytes=4194304
+        max_message_bytes=67108864
+        max_path_bytes=4096
+        near_miss_bytes=4194304
+        max_sessions=100000
+    "#]]
+    .assert_eq(&limits.concat());
     assert_eq!(told.roots.iter().map(|root| root.display_path.as_str()).collect::<Vec<_>>(), ["/workspace"]);
     assert_eq!(told.protected_patterns, [".git"]);
     assert_eq!(told.policy.unwrap().name, "observation");

@@ -115,10 +115,8 @@ struct Graph {
 impl Graph {
     fn parse(metadata: &Value) -> Graph {
         let packages = metadata["packages"].as_array().expect("cargo metadata lists packages");
-        let name_of: BTreeMap<&str, &str> = packages
-            .iter()
-            .map(|package| (text(&package["id"]), text(&package["name"])))
-            .collect();
+        let name_of: BTreeMap<&str, &str> =
+            packages.iter().map(|package| (text(&package["id"]), text(&package["name"]))).collect();
         let members = metadata["workspace_members"]
             .as_array()
             .expect("cargo metadata lists members")
@@ -141,7 +139,14 @@ impl Graph {
 
     fn of_this_workspace() -> Graph {
         let output = Command::new(env!("CARGO"))
-            .args(["metadata", "--format-version", "1", "--offline", "--filter-platform", "x86_64-unknown-linux-gnu"])
+            .args([
+                "metadata",
+                "--format-version",
+                "1",
+                "--offline",
+                "--filter-platform",
+                "x86_64-unknown-linux-gnu",
+            ])
             .arg("--manifest-path")
             .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
             .output()
@@ -184,7 +189,8 @@ impl Graph {
             }
             if PORTABLE.contains(&member.as_str()) {
                 for banned in LINUX_ONLY.iter().filter(|banned| tree.contains(**banned)) {
-                    breaches.push(format!("{member} has {banned} in its tree: it must build where Linux is not"));
+                    breaches
+                        .push(format!("{member} has {banned} in its tree: it must build where Linux is not"));
                 }
             }
         }
@@ -236,9 +242,13 @@ fn a_crate_without_a_row_is_refused() {
 #[test]
 fn clippy_knows_the_functions_that_layers_must_not_call() {
     let list = include_str!("../clippy.toml");
-    for path in
-        ["std::fs::File::open", "tokio::fs::write", "std::env::var", "std::time::SystemTime::now", "tokio::spawn"]
-    {
+    for path in [
+        "std::fs::File::open",
+        "tokio::fs::write",
+        "std::env::var",
+        "std::time::SystemTime::now",
+        "tokio::spawn",
+    ] {
         assert!(list.contains(&format!("\"{path}\"")), "clippy.toml lacks {path}");
     }
 }

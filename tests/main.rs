@@ -12,13 +12,25 @@ mod layering;
 /// What the cases stand on: three set-ups over two places.
 mod support;
 
+/// The command: calls, refusals to start, the end.
+mod command;
 /// Editing: matching, replacing, staleness.
 mod edit;
+/// What is wrong with a call, and how it is told.
+mod error;
 /// The gate, and what changes without one.
 mod policy;
 /// Reading: windows, footers, what is refused.
 mod read;
+/// What reflection tells, and what is not there.
+mod reflection;
+/// Memory while reading.
+mod rss;
+/// The tools as models are told of them.
+mod schema;
 /// Sessions: paths, roots, modes, ends.
 mod session;
+/// Spans, with and without somebody who collects them.
+mod telemetry;
 /// Writing: bytes, guards, notices.
 mod write;

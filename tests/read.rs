@@ -80,7 +80,9 @@ fn raw_lines(answer: &Answer) -> Vec<String> {
 
 async fn lines_are_numbered_and_the_footer_tells_the_total(world: World) {
     world.put("poem.txt", "roses\n\n  violets\n").await;
-    check(&world.agent().await.read("poem.txt").await, expect![[r#"
+    check(
+        &world.agent().await.read("poem.txt").await,
+        expect![[r#"
         1: roses
         2: 
         3:   violets
@@ -98,8 +100,11 @@ async fn lines_are_numbered_and_the_footer_tells_the_total(world: World) {
         line_endings: Lf
         ends_with_newline: true
         bom: false
-    "#]]);
-    check(&world.agent().await.read_window("poem.txt", 2, 1).await, expect![[r#"
+    "#]],
+    );
+    check(
+        &world.agent().await.read_window("poem.txt", 2, 1).await,
+        expect![[r#"
         2: 
 
         (line 2 of 3; continue with offset 3)
@@ -116,13 +121,16 @@ async fn lines_are_numbered_and_the_footer_tells_the_total(world: World) {
         line_endings: Lf
         ends_with_newline: true
         bom: false
-    "#]]);
+    "#]],
+    );
 }
 
 async fn an_empty_file_is_said_to_be_empty(world: World) {
     world.put("empty", "").await;
     let agent = world.agent().await;
-    check(&agent.read("empty").await, expect![[r#"
+    check(
+        &agent.read("empty").await,
+        expect![[r#"
         (the file is empty: 0 lines)
         --
         path: /workspace/empty
@@ -136,8 +144,11 @@ async fn an_empty_file_is_said_to_be_empty(world: World) {
         line_endings: None
         ends_with_newline: false
         bom: false
-    "#]]);
-    check(&agent.read_window("empty", 1, 5).await, expect![[r#"
+    "#]],
+    );
+    check(
+        &agent.read_window("empty", 1, 5).await,
+        expect![[r#"
         (the file is empty: 0 lines)
         --
         path: /workspace/empty
@@ -151,7 +162,8 @@ async fn an_empty_file_is_said_to_be_empty(world: World) {
         line_endings: None
         ends_with_newline: false
         bom: false
-    "#]]);
+    "#]],
+    );
     agent.edit("empty", "x", "y").await.refused("FS_EDIT_NOT_FOUND");
     agent.write("empty", "now something\n").await.ok();
     world.expect("empty", "now something\n").await;
@@ -159,7 +171,9 @@ async fn an_empty_file_is_said_to_be_empty(world: World) {
 
 async fn a_single_newline_is_one_line(world: World) {
     world.put("n", "\n").await;
-    check(&world.agent().await.read("n").await, expect![[r#"
+    check(
+        &world.agent().await.read("n").await,
+        expect![[r#"
         1: 
 
         (line 1 of 1)
@@ -175,13 +189,16 @@ async fn a_single_newline_is_one_line(world: World) {
         line_endings: Lf
         ends_with_newline: true
         bom: false
-    "#]]);
+    "#]],
+    );
 }
 
 async fn a_window_is_where_it_was_asked_for(world: World) {
     world.put("many", numbered(10_000)).await;
     let answer = world.agent().await.read_window("many", 9_000, 10).await;
-    check(&answer, expect![[r#"
+    check(
+        &answer,
+        expect![[r#"
         9000: l9000
         9001: l9001
         9002: l9002
@@ -207,7 +224,8 @@ async fn a_window_is_where_it_was_asked_for(world: World) {
         line_endings: Lf
         ends_with_newline: true
         bom: false
-    "#]]);
+    "#]],
+    );
 }
 
 async fn without_a_limit_two_thousand_lines_are_read(world: World) {
@@ -257,7 +275,9 @@ async fn an_offset_past_the_end_is_refused_with_the_total(world: World) {
         let answer = agent.read_window("two", offset, None).await;
         assert_eq!(answer.refused("FS_OUT_OF_RANGE").get("total_lines"), "2");
     }
-    check(&agent.read_window("two", 3, None).await, expect![[r#"
+    check(
+        &agent.read_window("two", 3, None).await,
+        expect![[r#"
         FS_OUT_OF_RANGE: line 3 is past the end: the file has 2 lines
         path: `two`
         remedy: use an `offset` from 1 to 2
@@ -269,7 +289,8 @@ async fn an_offset_past_the_end_is_refused_with_the_total(world: World) {
         retryable: false
         published: No
         total_lines: 2
-    "#]]);
+    "#]],
+    );
     let answer = agent.read_window("empty", 2, None).await;
     assert_eq!(answer.refused("FS_OUT_OF_RANGE").get("total_lines"), "0");
 }
@@ -310,7 +331,8 @@ async fn a_long_line_is_cut_at_a_character_and_marked_with_its_length(world: Wor
     world.put("f", format!("short\n{}\nend\n", "é".repeat(5_000))).await;
     let answer = world.agent().await.ask(Ask::of(read_call("f", None, None)).full()).await;
     let cut = "é".repeat(2_000);
-    let expected = format!("1: short\n2: {cut} [line cut: 2000 of 5000 characters shown]\n3: end\n\n(lines 1-3 of 3)");
+    let expected =
+        format!("1: short\n2: {cut} [line cut: 2000 of 5000 characters shown]\n3: end\n\n(lines 1-3 of 3)");
     assert_eq!(answer.text, expected);
     assert_eq!((answer.ok().get("partial_view"), answer.ok().get("line_count")), ("true", "3"));
     assert!(answer.ok().get("lines").contains(&format!("2 {cut:?} true 5000\n")));
@@ -320,7 +342,9 @@ async fn a_crlf_is_not_shown_and_is_told(world: World) {
     world.put("f", "one\r\ntwo\r\n").await;
     let answer = world.agent().await.read("f").await;
     assert!(!answer.text.contains('\r'));
-    check(&answer, expect![[r#"
+    check(
+        &answer,
+        expect![[r#"
         1: one
         2: two
 
@@ -337,7 +361,8 @@ async fn a_crlf_is_not_shown_and_is_told(world: World) {
         line_endings: Crlf
         ends_with_newline: true
         bom: false
-    "#]]);
+    "#]],
+    );
 }
 
 async fn mixed_line_endings_are_told(world: World) {
@@ -408,7 +433,9 @@ async fn seen_as_absent(agent: &Agent<'_>, path: &str) {
 
 async fn a_missing_file_is_not_found_and_counts_as_seen_absent(world: World) {
     let agent = world.agent().await;
-    check(&agent.read("nothing.txt").await, expect![[r#"
+    check(
+        &agent.read("nothing.txt").await,
+        expect![[r#"
         FS_NOT_FOUND: nothing is at `/workspace/nothing.txt`
         remedy: check the path; a new file is made with `write`
         --
@@ -418,7 +445,8 @@ async fn a_missing_file_is_not_found_and_counts_as_seen_absent(world: World) {
         remedy: check the path; a new file is made with `write`
         retryable: false
         published: No
-    "#]]);
+    "#]],
+    );
     seen_as_absent(&agent, "nothing.txt").await;
     agent.write("nothing.txt", "here\n").await.ok();
     world.expect("nothing.txt", "here\n").await;
@@ -472,7 +500,9 @@ async fn not_text(world: &World, content: &[u8], offset: &str) -> Answer {
 
 async fn a_nul_byte_is_no_text_and_its_offset_is_told(world: World) {
     let answer = not_text(&world, b"key=\"u\x00v\"\n", "6").await;
-    check(&answer, expect![[r#"
+    check(
+        &answer,
+        expect![[r#"
         FS_NOT_TEXT: the file is no UTF-8 text: it has a NUL byte at offset 6
         path: `f.txt`
         remedy: only UTF-8 text can be read: leave this file alone, or use another path
@@ -484,7 +514,8 @@ async fn a_nul_byte_is_no_text_and_its_offset_is_told(world: World) {
         retryable: false
         published: No
         byte_offset: 6
-    "#]]);
+    "#]],
+    );
 }
 
 async fn a_byte_that_is_no_utf8_is_no_text_and_its_offset_is_told(world: World) {
@@ -499,10 +530,9 @@ async fn a_byte_that_is_no_utf8_is_no_text_and_its_offset_is_told(world: World) 
 }
 
 async fn utf16_is_named_and_not_just_called_binary(world: World) {
-    for (content, name) in [
-        (&b"\xff\xfeh\x00i\x00\n\x00"[..], "UTF-16LE"),
-        (b"\xfe\xff\x00h\x00i\x00\n", "UTF-16BE"),
-    ] {
+    for (content, name) in
+        [(&b"\xff\xfeh\x00i\x00\n\x00"[..], "UTF-16LE"), (b"\xfe\xff\x00h\x00i\x00\n", "UTF-16BE")]
+    {
         world.put("f", content).await;
         let answer = world.agent().await.read("f").await;
         answer.refused("FS_NOT_TEXT").get("encoding");
@@ -541,7 +571,9 @@ async fn a_directory_is_no_regular_file(world: World) {
     for path in ["d", "d/", ".", "/workspace"] {
         assert_eq!(agent.read(path).await.refused("FS_NOT_REGULAR_FILE").get("kind"), "Directory", "{path}");
     }
-    check(&agent.read("d").await, expect![[r#"
+    check(
+        &agent.read("d").await,
+        expect![[r#"
         FS_NOT_REGULAR_FILE: `/workspace/d` is a directory, only regular files have content
         remedy: use the path of a regular file
         --
@@ -552,7 +584,8 @@ async fn a_directory_is_no_regular_file(world: World) {
         retryable: false
         published: No
         kind: Directory
-    "#]]);
+    "#]],
+    );
 }
 
 async fn a_named_pipe_is_refused_and_does_not_hang(world: World) {
@@ -573,7 +606,9 @@ async fn names_that_look_alike_are_told_and_never_opened(world: World) {
     assert_eq!(names, "Shot 1.00.00\u{202f}PM.txt");
     let answer = agent.read("notes.md").await;
     assert_eq!(answer.refused("FS_NOT_FOUND").get("similar_names"), "Notes.md");
-    check(&answer, expect![[r#"
+    check(
+        &answer,
+        expect![[r#"
         FS_NOT_FOUND: nothing is at `/workspace/notes.md`; similar names there: `Notes.md`
         similar names there: `Notes.md`
         remedy: if one of the similar names is meant, use it exactly as it is spelled there
@@ -585,7 +620,8 @@ async fn names_that_look_alike_are_told_and_never_opened(world: World) {
         retryable: false
         published: No
         similar_names: Notes.md
-    "#]]);
+    "#]],
+    );
     // Writing makes the file that was asked for.
     agent.write("notes.md", "new\n").await.ok();
     world.expect("notes.md", "new\n").await;

@@ -203,8 +203,12 @@ fn the_command_lines_that_the_ready_output_prints_work_as_they_are() {
     let socket = format!("unix:{}", directory.path().join("s").display());
     for listen in ["127.0.0.1:0", &socket] {
         let server = Server::start(&["--root", root.to_str().unwrap(), "--listen", listen]);
-        let lines: Vec<&str> =
-            server.ready.iter().filter_map(|line| line.trim_start().split_once(": ")).map(|(_, line)| line).collect();
+        let lines: Vec<&str> = server
+            .ready
+            .iter()
+            .filter_map(|line| line.trim_start().split_once(": "))
+            .map(|(_, line)| line)
+            .collect();
         let [_, try_grpcurl, or_buf] = lines[..] else { panic!("{:?}", server.ready) };
         assert!(try_grpcurl.starts_with("grpcurl ") && or_buf.trim_start().starts_with("buf curl "));
         for line in [try_grpcurl, or_buf] {
@@ -240,7 +244,7 @@ fn absent_methods() -> Vec<String> {
     methods
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn every_method_of_the_seam_and_the_gate_is_unimplemented() {
     let project = Project::start();
     let mut grpc = tonic::client::Grpc::new(channel(&project.server).await);
@@ -308,7 +312,7 @@ async fn both(server: &Server, question: Question<'_>) -> Said {
     said
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn reflection_tells_what_is_served_and_nothing_else() {
     let project = Project::start();
     let server = &project.server;
@@ -340,7 +344,7 @@ async fn reflection_tells_what_is_served_and_nothing_else() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn health_says_serving_for_the_whole_and_for_each_service() {
     let project = Project::start();
     let mut health = tonic_health::pb::health_client::HealthClient::new(channel(&project.server).await);

@@ -45,7 +45,7 @@ async fn read(session: &Session, path: &str, offset: i64) -> Result<toolfs_clien
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn windows_of_a_huge_file_cost_the_window() {
     let directory = tempfile::tempdir().unwrap();
     let free = rustix::fs::statvfs(directory.path()).map(|stats| stats.f_bavail * stats.f_frsize).unwrap();

@@ -45,7 +45,7 @@ fn names(schema: &Value) -> Vec<&str> {
     names
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn all_tools_are_listed_with_what_they_take() {
     let tools = tools().await;
     let shapes: Vec<_> = tools
@@ -53,14 +53,17 @@ async fn all_tools_are_listed_with_what_they_take() {
         .map(|tool| (tool.name.as_str(), names(&tool.loose), texts(&tool.loose["required"])))
         .collect();
     let edit = vec!["file_path", "new_string", "old_string", "replace_all"];
-    assert_eq!(shapes, [
-        ("read", vec!["file_path", "limit", "offset"], vec!["file_path"]),
-        ("write", vec!["content", "file_path"], vec!["file_path", "content"]),
-        ("edit", edit, vec!["file_path", "old_string", "new_string"]),
-    ]);
+    assert_eq!(
+        shapes,
+        [
+            ("read", vec!["file_path", "limit", "offset"], vec!["file_path"]),
+            ("write", vec!["content", "file_path"], vec!["file_path", "content"]),
+            ("edit", edit, vec!["file_path", "old_string", "new_string"]),
+        ]
+    );
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn types_defaults_and_ranges_are_told() {
     let tools = tools().await;
     let [read, write, edit] = tools.as_slice() else { panic!("there are three tools") };
@@ -73,14 +76,15 @@ async fn types_defaults_and_ranges_are_told() {
     assert_eq!(edit.loose["properties"]["replace_all"]["default"], false);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn schemas_are_flat_and_closed_in_both_forms() {
     for tool in tools().await {
         for schema in [&tool.loose, &tool.strict] {
             assert_eq!(schema["type"], "object", "{}", tool.name);
             assert_eq!(schema["additionalProperties"], false, "{}", tool.name);
             let text = schema.to_string();
-            for keyword in ["$ref", "anyOf", "oneOf", "allOf", "format", "pattern", "minLength", "maxLength"] {
+            for keyword in ["$ref", "anyOf", "oneOf", "allOf", "format", "pattern", "minLength", "maxLength"]
+            {
                 assert!(!text.contains(&format!("{keyword:?}:")), "{} has {keyword}", tool.name);
             }
             for (name, property) in schema["properties"].as_object().unwrap() {
@@ -101,7 +105,7 @@ async fn schemas_are_flat_and_closed_in_both_forms() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn descriptions_and_prompt_sections_speak_of_what_must_have_been_read() {
     for tool in tools().await {
         assert!(tool.description.contains("must have been read"), "{}: {}", tool.name, tool.description);
@@ -117,7 +121,7 @@ async fn descriptions_and_prompt_sections_speak_of_what_must_have_been_read() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn hints_say_what_a_host_may_assume() {
     for tool in tools().await {
         let (read_only, destructive, idempotent, _) = tool.hints;
@@ -128,7 +132,7 @@ async fn hints_say_what_a_host_may_assume() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn what_the_schema_of_edit_cannot_say_is_refused_by_the_call() {
     let world = World::new(Setup::Binary, Place::Memory, Policy::Observation).await;
     let agent = world.agent().await;

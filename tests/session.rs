@@ -76,6 +76,7 @@ async fn a_cwd_that_is_no_directory_is_refused(world: World) {
 
 async fn absolute_paths_are_accepted_beneath_the_root_only(world: World) {
     world.put("f", "x\n").await;
+    world.put("a/f", "x\n").await;
     let agent = world.agent().await;
     agent.read("/workspace/f").await.ok();
     for path in ["/etc/passwd", "/", "/workspace/../etc/passwd", "..", "../x", "a/../../x", "/f"] {
@@ -83,7 +84,19 @@ async fn absolute_paths_are_accepted_beneath_the_root_only(world: World) {
             assert_eq!(answer.refused("FS_SANDBOX_DENIED").get("rule"), "roots", "{path}");
         }
     }
-    expect![[""]].assert_eq(&agent.read("/etc/passwd").await.show());
+    expect![[r#"
+        FS_SANDBOX_DENIED: `/etc/passwd` leads out of the roots, only paths beneath a root are served
+        remedy: use a path beneath the roots that are served
+        --
+        code: FS_SANDBOX_DENIED
+        message: `/etc/passwd` leads out of the roots, only paths beneath a root are served
+        path: /etc/passwd
+        remedy: use a path beneath the roots that are served
+        retryable: false
+        published: No
+        rule: roots
+    "#]]
+    .assert_eq(&agent.read("/etc/passwd").await.show());
 }
 
 async fn a_neighbour_with_the_same_beginning_is_not_the_root(world: World) {
@@ -150,7 +163,7 @@ async fn a_session_is_narrowed_to_its_roots(world: World) {
     agent.read("f").await.ok();
     agent.read("/workspace/a/f").await.ok();
     let answer = agent.read("/workspace/c/f").await;
-    assert_eq!(answer.refused("FS_SANDBOX_DENIED").get("rule"), "session roots");
+    assert_eq!(answer.refused("FS_SANDBOX_DENIED").get("rule"), "session-roots");
     agent.write("../c/new", "x").await.refused("FS_SANDBOX_DENIED");
     world.expect_nothing("c/new").await;
 
@@ -174,7 +187,9 @@ async fn a_read_only_session_reads_and_changes_nothing(world: World) {
     world.put("f", "one\n").await;
     let agent = world.agent_with(Open { read_only: true, ..Open::default() }).await;
     agent.read("f").await.ok();
-    for answer in [agent.write("f", "x").await, agent.write("g", "x").await, agent.edit("f", "one", "x").await] {
+    for answer in
+        [agent.write("f", "x").await, agent.write("g", "x").await, agent.edit("f", "one", "x").await]
+    {
         assert_eq!(answer.refused("FS_SANDBOX_DENIED").get("rule"), "read-only");
     }
     world.expect("f", "one\n").await;
@@ -187,7 +202,9 @@ async fn a_closed_session_is_gone_for_good(world: World) {
     agent.read("f").await.ok();
     agent.close().await.unwrap();
     let gone = "SESSION_NOT_FOUND";
-    for call in [crate::support::door::read_call("f", None, None), crate::support::door::edit_call("f", "one", "x")] {
+    for call in
+        [crate::support::door::read_call("f", None, None), crate::support::door::edit_call("f", "one", "x")]
+    {
         assert_eq!(agent.try_ask(Ask::of(call)).await.unwrap_err().reason, gone);
     }
     assert_eq!(agent.close().await.unwrap_err().reason, gone);
@@ -245,7 +262,8 @@ async fn a_call_without_a_session_reads_and_creates_and_has_seen_nothing(world: 
         remedy: open a session and read the file in it, then retry in that session
         retryable: false
         published: No
-    "#]].assert_eq(&answer.show());
+    "#]]
+    .assert_eq(&answer.show());
     stranger.write("f", "two\n").await.refused("FS_NOT_OBSERVED");
     let answer = stranger.write("d/new", "made\n").await;
     assert_eq!(answer.ok().get("path"), "/workspace/d/new");
@@ -291,7 +309,7 @@ async fn a_link_does_not_lead_out_of_narrower_roots(world: World) {
     world.hand().link(b"a/leak", "../b/secret");
     let agent = world.agent_with(Open { roots: vec!["a".into()], ..Open::default() }).await;
     let answer = agent.read("leak").await;
-    assert_eq!(answer.refused("FS_SANDBOX_DENIED").get("rule"), "session roots");
+    assert_eq!(answer.refused("FS_SANDBOX_DENIED").get("rule"), "session-roots");
     assert!(!answer.show().contains("secret"), "{}", answer.show());
     agent.write("leak", "x").await.refused("FS_SANDBOX_DENIED");
 }

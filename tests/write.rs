@@ -54,14 +54,17 @@ fn check(answer: &Answer, expected: Expect) {
 
 async fn a_new_file_needs_no_read_and_gets_its_parents(world: World) {
     let answer = world.agent().await.write("a/b/new.txt", "one\n").await;
-    check(&answer, expect![[r#"
+    check(
+        &answer,
+        expect![[r#"
         created `/workspace/a/b/new.txt` (4 bytes)
         --
         path: /workspace/a/b/new.txt
         operation: Create
         size: 4
         version: <version>
-    "#]]);
+    "#]],
+    );
     assert_eq!(answer.ok().get("version"), version_of("one\n"));
     world.expect("a/b/new.txt", "one\n").await;
 }
@@ -70,11 +73,30 @@ async fn the_bytes_are_exactly_those_of_the_content(world: World) {
     let agent = world.agent().await;
     for content in [
         // Nothing is appended, trimmed or converted.
-        "x", "x.\n", "x\n\n", " x \t", "\r\n", "a\nb\n", "a\r\nb\n", "a\r\nb\r\n", "\r", "\u{feff}x", "\n",
+        "x",
+        "x.\n",
+        "x\n\n",
+        " x \t",
+        "\r\n",
+        "a\nb\n",
+        "a\r\nb\n",
+        "a\r\nb\r\n",
+        "\r",
+        "\u{feff}x",
+        "\n",
         // Nothing is unescaped or decoded.
-        r#"print("a\nb")"#, r"C:\new\table", "a &amp;&amp; b &lt;br&gt;", "%20 %0A", "$& $$ $1 \\1", "\\u0041",
+        r#"print("a\nb")"#,
+        r"C:\new\table",
+        "a &amp;&amp; b &lt;br&gt;",
+        "%20 %0A",
+        "$& $$ $1 \\1",
+        "\\u0041",
         // Nothing is folded or normalized.
-        "it\u{2019}s \u{201c}so\u{201d}", "e\u{301} \u{e9}", "\u{a0}\u{202f}", "\u{2028}", "😀 \u{10ffff}",
+        "it\u{2019}s \u{201c}so\u{201d}",
+        "e\u{301} \u{e9}",
+        "\u{a0}\u{202f}",
+        "\u{2028}",
+        "😀 \u{10ffff}",
     ] {
         let answer = agent.write("f", content).await;
         assert_eq!(answer.ok().get("size"), content.len().to_string(), "{content:?}");
@@ -84,14 +106,17 @@ async fn the_bytes_are_exactly_those_of_the_content(world: World) {
 
 async fn empty_content_is_an_empty_file(world: World) {
     let agent = world.agent().await;
-    check(&agent.write("f", "").await, expect![[r#"
+    check(
+        &agent.write("f", "").await,
+        expect![[r#"
         created `/workspace/f` (0 bytes)
         --
         path: /workspace/f
         operation: Create
         size: 0
         version: <version>
-    "#]]);
+    "#]],
+    );
     world.expect("f", "").await;
     agent.write("f", "text\n").await.ok();
     agent.write("f", "").await.ok();
@@ -128,7 +153,8 @@ async fn content_that_is_no_string_is_refused_and_never_coerced(world: World) {
         ("true", "a boolean"),
         ("null", "absent"),
     ] {
-        let answer = agent.json("write", &format!(r#"{{"file_path": "f.json", "content": {content}}}"#)).await;
+        let answer =
+            agent.json("write", &format!(r#"{{"file_path": "f.json", "content": {content}}}"#)).await;
         let error = answer.refused("FS_INVALID_ARGUMENT");
         assert_eq!((error.get("field"), error.get("actual")), ("content", what), "{content}");
         world.expect_nothing("f.json").await;
@@ -146,7 +172,9 @@ async fn an_existing_file_that_was_not_seen_is_not_replaced(world: World) {
     let answer = agent.write("f", "imagined\n").await;
     let error = answer.refused("FS_NOT_OBSERVED");
     assert_eq!((error.get("kind"), error.get("size_bytes"), error.get("is_text")), ("Regular", "18", "true"));
-    check(&answer, expect![[r#"
+    check(
+        &answer,
+        expect![[r#"
         FS_NOT_OBSERVED: `/workspace/f` is there already: a regular file of 18 bytes of text
         what is there: a regular file of 18 bytes, text
         remedy: read it first, then retry
@@ -160,7 +188,8 @@ async fn an_existing_file_that_was_not_seen_is_not_replaced(world: World) {
         kind: Regular
         size_bytes: 18
         is_text: true
-    "#]]);
+    "#]],
+    );
     world.expect("f", "two hundred lines\n").await;
 
     agent.read("f").await.ok();
@@ -181,7 +210,9 @@ async fn a_file_that_was_seen_is_replaced(world: World) {
     let agent = world.agent().await;
     agent.read("f").await.ok();
     let answer = agent.write("f", "three\n").await;
-    check(&answer, expect![[r#"
+    check(
+        &answer,
+        expect![[r#"
         replaced the content of `/workspace/f` (6 bytes, before 4 bytes)
         --
         path: /workspace/f
@@ -189,7 +220,8 @@ async fn a_file_that_was_seen_is_replaced(world: World) {
         size: 6
         previous_size: 4
         version: <version>
-    "#]]);
+    "#]],
+    );
     assert_eq!(answer.ok().get("version"), version_of("three\n"));
     world.expect("f", "three\n").await;
 }
@@ -220,7 +252,9 @@ async fn a_write_from_an_old_read_is_stale(world: World) {
     let error = answer.refused("FS_STALE_VERSION");
     assert_eq!(error.get("expected_version"), version_of("v1\n"));
     assert_eq!(error.get("actual_version"), version_of("v2\n"));
-    check(&answer, expect![[r#"
+    check(
+        &answer,
+        expect![[r#"
         FS_STALE_VERSION: `/workspace/f` is not what was seen last, its content changed
         remedy: read it again, then retry with what is there now
         --
@@ -232,7 +266,8 @@ async fn a_write_from_an_old_read_is_stale(world: World) {
         published: No
         expected_version: <version>
         actual_version: <version>
-    "#]]);
+    "#]],
+    );
     world.expect("f", "v2\n").await;
 
     agent.read("f").await.ok();
@@ -254,7 +289,9 @@ async fn what_a_write_changes_beside_the_text_is_told(world: World) {
     let agent = world.agent().await;
     agent.read("f").await.ok();
     let answer = agent.write("f", "one\ntwo").await;
-    check(&answer, expect![[r#"
+    check(
+        &answer,
+        expect![[r#"
         replaced the content of `/workspace/f` (7 bytes, before 13 bytes)
         notice: line endings changed from CRLF to LF
         notice: the byte order mark was removed
@@ -266,7 +303,8 @@ async fn what_a_write_changes_beside_the_text_is_told(world: World) {
         previous_size: 13
         version: <version>
         notices: LineEndingsChanged (line endings changed from CRLF to LF); BomChanged (the byte order mark was removed); FinalNewlineChanged (the file no longer ends with a newline)
-    "#]]);
+    "#]],
+    );
     world.expect("f", "one\ntwo").await;
     // What stays as it was is not worth a word.
     let answer = agent.write("f", "three\nfour").await;
@@ -305,13 +343,15 @@ async fn only_the_full_view_has_the_diff(world: World) {
         -nine
         +nine
         \ No newline at end of file
-    "#]].assert_eq(full.ok().get("diff"));
+    "#]]
+    .assert_eq(full.ok().get("diff"));
     assert_eq!(agent.write("f", "x\n").await.ok().find("diff"), None);
     let created = agent.ask(Ask::of(write_call("g", "new\n")).full()).await;
     expect![[r#"
         @@ -0,0 +1 @@
         +new
-    "#]].assert_eq(created.ok().get("diff"));
+    "#]]
+    .assert_eq(created.ok().get("diff"));
 }
 
 async fn a_dry_run_decides_everything_and_changes_nothing(world: World) {
@@ -321,7 +361,9 @@ async fn a_dry_run_decides_everything_and_changes_nothing(world: World) {
 
     // Nothing was seen yet, and a dry run is no way round that.
     agent.ask(dry("f", "two\n")).await.refused("FS_NOT_OBSERVED");
-    check(&agent.ask(dry("d/new", "two\n")).await, expect![[r#"
+    check(
+        &agent.ask(dry("d/new", "two\n")).await,
+        expect![[r#"
         dry run, nothing was changed: this would create `/workspace/d/new` (4 bytes)
         --
         dry run
@@ -333,7 +375,8 @@ async fn a_dry_run_decides_everything_and_changes_nothing(world: World) {
           @@ -0,0 +1 @@
           +two
         guard: create_if_absent
-    "#]]);
+    "#]],
+    );
     world.expect_nothing("d/new").await;
     // It recorded nothing: the file is still to be created.
     assert_eq!(agent.write("d/new", "x\n").await.ok().get("operation"), "Create");
@@ -380,6 +423,7 @@ async fn a_tilde_is_not_expanded_and_makes_no_directory(world: World) {
 }
 
 async fn a_protected_name_is_refused_at_any_depth_and_names_the_rule(world: World) {
+    world.put("a/f", "x\n").await;
     let agent = world.agent().await;
     for path in [".git", ".git/config", "sub/.git/hooks/x", "./a/../.git/x", "/workspace/.git/new/dir/x"] {
         for dry_run in [false, true] {
@@ -388,7 +432,21 @@ async fn a_protected_name_is_refused_at_any_depth_and_names_the_rule(world: Worl
         }
         agent.edit(path, "a", "b").await.refused("FS_SANDBOX_DENIED");
     }
-    check(&agent.write(".git/config", "x").await, expect![[""]]);
+    check(
+        &agent.write(".git/config", "x").await,
+        expect![[r#"
+        FS_SANDBOX_DENIED: `.git/config` is protected by the rule `.git`, it can be read and not changed
+        remedy: leave everything named `.git` and all below it as it is
+        --
+        code: FS_SANDBOX_DENIED
+        message: `.git/config` is protected by the rule `.git`, it can be read and not changed
+        path: .git/config
+        remedy: leave everything named `.git` and all below it as it is
+        retryable: false
+        published: No
+        rule: .git
+    "#]],
+    );
     agent.write(".gitignore", "target\n").await.ok();
     agent.write("a.git/x", "fine\n").await.ok();
 }
@@ -430,7 +488,9 @@ async fn a_file_that_vanished_is_stale_until_it_is_read(world: World) {
     world.hand().remove(b"f");
     let answer = agent.write("f", "two\n").await;
     assert_eq!(answer.refused("FS_STALE_VERSION").find("actual_version"), None);
-    check(&answer, expect![[r#"
+    check(
+        &answer,
+        expect![[r#"
         FS_STALE_VERSION: `/workspace/f` is not what was seen last, it is gone
         remedy: read it again; if it is gone, retry to make it
         --
@@ -441,7 +501,8 @@ async fn a_file_that_vanished_is_stale_until_it_is_read(world: World) {
         retryable: false
         published: No
         expected_version: <version>
-    "#]]);
+    "#]],
+    );
     world.expect_nothing("f").await;
     agent.read("f").await.refused("FS_NOT_FOUND");
     assert_eq!(agent.write("f", "two\n").await.ok().get("operation"), "Create");

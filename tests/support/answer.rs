@@ -124,9 +124,9 @@ fn hide_versions(text: &str) -> String {
     let mut hidden = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(prefix) {
-        let is_version = rest.get(at + prefix.len()..at + length).is_some_and(|digest| {
-            digest.bytes().all(|byte| byte.is_ascii_hexdigit())
-        });
+        let is_version = rest
+            .get(at + prefix.len()..at + length)
+            .is_some_and(|digest| digest.bytes().all(|byte| byte.is_ascii_hexdigit()));
         let (before, from) = rest.split_at(at);
         hidden.push_str(before);
         match is_version {

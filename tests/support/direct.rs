@@ -84,8 +84,7 @@ impl Door for Direct {
             want_diff: full,
             call: ask.call,
         };
-        let response =
-            self.0.execute(&AbortSignal::new(), request).await.map_err(|error| refusal(&error))?;
+        let response = self.0.execute(&AbortSignal::new(), request).await.map_err(|error| refusal(&error))?;
         let (outcome, error) = match response.result {
             ToolResult::Done(outcome) => (Some(outcome), None),
             ToolResult::Refused(error) => (None, Some(error)),
@@ -152,11 +151,14 @@ fn write_facts(outcome: &WriteOutcome, full: bool, dry_run: bool) -> Facts {
         facts.add("diff", diff(&outcome.diff));
     }
     if dry_run {
-        facts.add("guard", match &outcome.guard {
-            WriteGuard::Unconditional => "unconditional".to_owned(),
-            WriteGuard::CreateIfAbsent => "create_if_absent".to_owned(),
-            WriteGuard::ReplaceIfVersion(version) => format!("replace_if_version {version}"),
-        });
+        facts.add(
+            "guard",
+            match &outcome.guard {
+                WriteGuard::Unconditional => "unconditional".to_owned(),
+                WriteGuard::CreateIfAbsent => "create_if_absent".to_owned(),
+                WriteGuard::ReplaceIfVersion(version) => format!("replace_if_version {version}"),
+            },
+        );
     }
     facts
 }
@@ -167,9 +169,12 @@ fn edit_facts(outcome: &EditOutcome, full: bool, dry_run: bool) -> Facts {
     facts.add("replacements", outcome.replacements);
     facts.add("replace_all", outcome.replace_all);
     let changed = outcome.changed.ranges.iter();
-    facts.add_list("changed", changed.map(|range| {
-        format!("{}+{} to {}+{}", range.old_start, range.old_count, range.new_start, range.new_count)
-    }));
+    facts.add_list(
+        "changed",
+        changed.map(|range| {
+            format!("{}+{} to {}+{}", range.old_start, range.old_count, range.new_start, range.new_count)
+        }),
+    );
     facts.add("changes", outcome.changed.total);
     facts.add("version", &outcome.version);
     facts.add_list("notices", outcome.notices.iter().map(notice));
@@ -177,10 +182,13 @@ fn edit_facts(outcome: &EditOutcome, full: bool, dry_run: bool) -> Facts {
         facts.add("diff", diff(&outcome.diff));
     }
     if dry_run {
-        facts.add("guard", match &outcome.guard {
-            EditGuard::Unconditional => "unconditional".to_owned(),
-            EditGuard::ReplaceIfVersion(version) => format!("replace_if_version {version}"),
-        });
+        facts.add(
+            "guard",
+            match &outcome.guard {
+                EditGuard::Unconditional => "unconditional".to_owned(),
+                EditGuard::ReplaceIfVersion(version) => format!("replace_if_version {version}"),
+            },
+        );
         let matches = outcome.matches.ranges.iter();
         facts.add_list("matches", matches.map(|range| format!("{}-{}", range.start_line, range.end_line)));
         facts.add("match_total", outcome.matches.total);
@@ -250,10 +258,13 @@ fn detail_facts(facts: &mut Facts, kind: &ErrorKind) {
                 let place = format!("{}-{}", near.start_line, near.end_line);
                 facts.add("near_miss", format!("{place} {:?} {}", near.lines, reasons.join(" ")));
             }
-            facts.add_some("search_stopped", search_stopped.map(|stop| match stop {
-                SearchStop::Bytes => "ByteBudget",
-                SearchStop::Time => "TimeBudget",
-            }));
+            facts.add_some(
+                "search_stopped",
+                search_stopped.map(|stop| match stop {
+                    SearchStop::Bytes => "ByteBudget",
+                    SearchStop::Time => "TimeBudget",
+                }),
+            );
         }
         ErrorKind::InvalidArgument { field, actual, expected } => {
             facts.add("field", field);

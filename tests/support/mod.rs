@@ -126,7 +126,8 @@ pub(crate) use case;
 
 macro_rules! test {
     ($setup:ident $place:ident $policy:ident $case:ident) => {
-        #[tokio::test]
+        // The client's connection lives on the worker, so that it hears the server's good-bye while the test waits.
+        #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
         async fn $case() {
             use $crate::support::{Place, Policy, Setup, World};
             super::$case(World::new(Setup::$setup, Place::$place, Policy::$policy).await).await;

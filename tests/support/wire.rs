@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
+use tonic_types::StatusExt as _;
 use toolfs_client::v1::{self, execute_response::Outcome, fs_error::Detail};
 use toolfs_client::{CallOptions, Client, Edit, Error, OpenSession, Read, Reply, Session, ToolError, Write};
 use toolfs_core::argument::RawCall;
-use tonic_types::StatusExt as _;
 
 use super::answer::{Answer, Facts, Refusal};
 use super::door::{Ask, Door, Open, Opened};
@@ -31,9 +31,11 @@ impl Wire {
     async fn in_session(&self, session: &Session, ask: Ask) -> Result<Answer, Error> {
         let options = CallOptions { dry_run: ask.dry_run, full_view: ask.full, ..CallOptions::default() };
         match ask.call {
-            Some(RawCall::Read { file_path: Some(file_path), offset, limit }) => {
-                answer(session.read(Read { file_path, offset, limit, options }).await, ask.dry_run, read_facts)
-            }
+            Some(RawCall::Read { file_path: Some(file_path), offset, limit }) => answer(
+                session.read(Read { file_path, offset, limit, options }).await,
+                ask.dry_run,
+                read_facts,
+            ),
             Some(RawCall::Write { file_path: Some(file_path), content: Some(content) }) => {
                 answer(session.write(Write { file_path, content, options }).await, ask.dry_run, write_facts)
             }
@@ -232,11 +234,14 @@ fn write_facts(outcome: &v1::WriteOutcome) -> Facts {
     facts.add("version", &outcome.version);
     facts.add_list("notices", outcome.notices.iter().map(notice));
     facts.add_some("diff", outcome.diff.as_ref().map(diff));
-    facts.add_some("guard", outcome.guard.as_ref().map(|guard| match set(guard.condition.as_ref()) {
-        Condition::Unconditional(_) => "unconditional".to_owned(),
-        Condition::CreateIfAbsent(_) => "create_if_absent".to_owned(),
-        Condition::ReplaceIfVersion(version) => format!("replace_if_version {version}"),
-    }));
+    facts.add_some(
+        "guard",
+        outcome.guard.as_ref().map(|guard| match set(guard.condition.as_ref()) {
+            Condition::Unconditional(_) => "unconditional".to_owned(),
+            Condition::CreateIfAbsent(_) => "create_if_absent".to_owned(),
+            Condition::ReplaceIfVersion(version) => format!("replace_if_version {version}"),
+        }),
+    );
     facts
 }
 
@@ -247,18 +252,24 @@ fn edit_facts(outcome: &v1::EditOutcome) -> Facts {
     facts.add("path", &outcome.path);
     facts.add("replacements", set(outcome.replacements));
     facts.add("replace_all", set(outcome.replace_all));
-    facts.add_list("changed", changed.ranges.iter().map(|range| {
-        let (old_start, new_start) = (set(range.old_start), set(range.new_start));
-        format!("{old_start}+{} to {new_start}+{}", set(range.old_count), set(range.new_count))
-    }));
+    facts.add_list(
+        "changed",
+        changed.ranges.iter().map(|range| {
+            let (old_start, new_start) = (set(range.old_start), set(range.new_start));
+            format!("{old_start}+{} to {new_start}+{}", set(range.old_count), set(range.new_count))
+        }),
+    );
     facts.add("changes", set(changed.total));
     facts.add("version", &outcome.version);
     facts.add_list("notices", outcome.notices.iter().map(notice));
     facts.add_some("diff", outcome.diff.as_ref().map(diff));
-    facts.add_some("guard", outcome.guard.as_ref().map(|guard| match set(guard.condition.as_ref()) {
-        Condition::Unconditional(_) => "unconditional".to_owned(),
-        Condition::ReplaceIfVersion(version) => format!("replace_if_version {version}"),
-    }));
+    facts.add_some(
+        "guard",
+        outcome.guard.as_ref().map(|guard| match set(guard.condition.as_ref()) {
+            Condition::Unconditional(_) => "unconditional".to_owned(),
+            Condition::ReplaceIfVersion(version) => format!("replace_if_version {version}"),
+        }),
+    );
     if let Some(matches) = &outcome.matches {
         let lines = |range: &v1::LineRange| format!("{}-{}", set(range.start_line), set(range.end_line));
         facts.add_list("matches", matches.ranges.iter().map(lines));
