@@ -225,6 +225,18 @@ async fn a_server_drains_at_sigterm_whoever_is_connected() {
     client.tools().await.unwrap_err();
 }
 
+/// On one thread, the client's connection does nothing while the test waits: it does not even hear the good-bye.
+#[tokio::test(flavor = "current_thread")]
+async fn a_client_that_froze_does_not_make_the_end_a_failure() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().to_str().unwrap();
+    let server = Server::start(&["--root", root, "--listen", "127.0.0.1:0", "--drain-limit-s", "1"]);
+    let frozen = Client::connect(&server.address()).await.unwrap();
+    frozen.tools().await.unwrap();
+    let (status, errors) = server.stop();
+    assert_eq!(status.code(), Some(0), "{errors}");
+}
+
 /// A mutation that was begun is finished, and its caller told, although the server was asked to end meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_in_flight_at_sigterm_ends_whole() {

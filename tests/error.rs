@@ -1,7 +1,5 @@
 //! What is wrong with a call, and how it is told: arguments, messages, statuses.
 
-use std::time::Duration;
-
 use expect_test::expect;
 use tonic::Code;
 use tonic_types::StatusExt as _;
@@ -37,7 +35,6 @@ cases! {
         contents_around_four_mebibytes_travel_both_ways,
         a_message_beyond_the_limit_is_a_bare_status,
         the_limits_are_announced_by_name,
-        a_call_without_time_ends_with_its_deadline,
     ];
 }
 
@@ -383,10 +380,4 @@ async fn the_limits_are_announced_by_name(world: World) {
     assert_eq!(told.protected_patterns, [".git"]);
     assert_eq!(told.policy.unwrap().name, "observation");
     assert!(!told.server_version.is_empty() && !told.contract_version.is_empty());
-}
-
-async fn a_call_without_time_ends_with_its_deadline(world: World) {
-    let request = execute_request(None, Ask::of(read_call("f", None, None)));
-    let error = world.client().execute(request, Some(Duration::from_nanos(1))).await.unwrap_err();
-    assert_eq!(failure(&error).1.code(), Code::DeadlineExceeded);
 }

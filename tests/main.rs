@@ -4,6 +4,7 @@
     clippy::disallowed_methods,
     reason = "tests stand outside: they look at files, time and environment themselves"
 )]
+#![expect(clippy::unwrap_used, reason = "everything here is test code, also outside of test functions")]
 
 /// The form of the contract, and the one table of codes.
 mod contract;

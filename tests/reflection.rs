@@ -286,7 +286,15 @@ macro_rules! ask {
             $version::ServerReflectionRequest { host: String::new(), message_request: Some(question) };
         let mut answers =
             client.server_reflection_info(tokio_stream::once(request)).await.unwrap().into_inner();
-        match answers.next().await.unwrap().unwrap().message_response.unwrap() {
+        // What is not there is told by an answer or by the status of the stream.
+        let answer = match answers.next().await.unwrap() {
+            Ok(response) => response.message_response.unwrap(),
+            Err(status) => Answer::ErrorResponse($version::ErrorResponse {
+                error_code: i32::from(status.code()),
+                error_message: status.message().to_owned(),
+            }),
+        };
+        match answer {
             Answer::ErrorResponse(error) => Said::Error(error.error_code),
             Answer::ListServicesResponse(list) => {
                 let mut names: Vec<String> = list.service.into_iter().map(|service| service.name).collect();

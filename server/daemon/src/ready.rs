@@ -48,8 +48,10 @@ impl Ready {
                 ),
                 Address::Unix(path) => {
                     let socket = shell_quoted(&path.display().to_string());
+                    // A scheme instead of `-unix`, which takes a bare path for a host in some releases of grpcurl.
+                    let target = shell_quoted(&format!("unix:{}", path.display()));
                     (
-                        format!("grpcurl -plaintext -unix -d {request} {socket} {method}"),
+                        format!("grpcurl -plaintext -d {request} {target} {method}"),
                         format!(
                             "buf curl --protocol grpc --http2-prior-knowledge --unix-socket {socket} -d {request} \
                              http://localhost/{method}"
@@ -102,7 +104,7 @@ mod tests {
     fn an_empty_root_still_has_a_first_call() {
         let text = ready("unix:/run/t.sock", None);
         assert!(
-            text.contains("grpcurl -plaintext -unix -d '{}' '/run/t.sock' toolfs.v1.ToolService/ListTools")
+            text.contains("grpcurl -plaintext -d '{}' 'unix:/run/t.sock' toolfs.v1.ToolService/ListTools")
         );
         assert!(text.contains(
             "--unix-socket '/run/t.sock' -d '{}' http://localhost/toolfs.v1.ToolService/ListTools"

@@ -64,6 +64,8 @@ pub fn main(args: Box<ServeArgs>, environment: &Environment) -> ExitCode {
         };
         match run(config, shutdown, |ready| output::line(&ready.text())).await {
             Ok(Drain::Complete) => exit::SUCCESS,
+            // Only connections were left, of clients that did not hear the good-bye: nothing was lost.
+            Ok(Drain::LimitReached { calls_cut: 0 }) => exit::SUCCESS,
             Ok(Drain::LimitReached { calls_cut }) => {
                 tracing::warn!(calls_cut, "the drain limit was over before these calls ended");
                 exit::DRAIN_LIMIT
