@@ -13,6 +13,8 @@ use toolfs_tools::{
 
 use crate::status;
 
+/// To how many paths a session is narrowed at most.
+const MAX_ROOTS: usize = 64;
 /// How many labels a session has at most.
 const MAX_LABELS: usize = 32;
 /// How many bytes the name of a label has at most.
@@ -30,10 +32,11 @@ enum Key {
 /// What a new session asks for.
 ///
 /// # Errors
-/// `FS_INVALID_ARGUMENT` for labels out of bounds and for a mode that this server does not know.
+/// `FS_INVALID_ARGUMENT` for roots or labels out of bounds and for a mode that this server does not know.
 pub(crate) fn open_session_request(request: v1::OpenSessionRequest) -> Result<OpenSession, Status> {
     let mode = requested_mode(request.mode).map_err(|error| status::from_fs_error(&error))?;
     let v1::OpenSessionRequest { cwd, roots, labels, mode: _ } = request;
+    check_roots(&roots).map_err(|error| status::from_fs_error(&error))?;
     let labels = labels.into_iter().collect();
     check_labels(&labels).map_err(|error| status::from_fs_error(&error))?;
     Ok(OpenSession { cwd: (!cwd.is_empty()).then_some(cwd), roots, labels, mode })
@@ -50,6 +53,14 @@ fn requested_mode(mode: i32) -> Result<SessionMode, FsError> {
     }
 }
 
+fn check_roots(roots: &[String]) -> Result<(), FsError> {
+    if roots.len() > MAX_ROOTS {
+        let (actual, expected) = (format!("{} paths", roots.len()), format!("at most {MAX_ROOTS}"));
+        return Err(FsError::invalid_argument("roots", actual, expected));
+    }
+    Ok(())
+}
+
 fn check_labels(labels: &std::collections::BTreeMap<String, String>) -> Result<(), FsError> {
     let refuse =
         |actual: String, expected: String| Err(FsError::invalid_argument("labels", actual, expected));
@@ -57,8 +68,8 @@ fn check_labels(labels: &std::collections::BTreeMap<String, String>) -> Result<(
         return refuse(format!("{} labels", labels.len()), format!("at most {MAX_LABELS}"));
     }
     for (name, value) in labels {
-        if name.len() > MAX_LABEL_NAME_BYTES {
-            let expected = format!("names of at most {MAX_LABEL_NAME_BYTES} bytes");
+        if name.is_empty() || name.len() > MAX_LABEL_NAME_BYTES {
+            let expected = format!("names of 1 to {MAX_LABEL_NAME_BYTES} bytes");
             return refuse(format!("a name of {} bytes", name.len()), expected);
         }
         if value.len() > MAX_LABEL_VALUE_BYTES {
@@ -206,6 +217,10 @@ mod tests {
         v1::OpenSessionRequest { labels: labels.collect(), ..Default::default() }
     }
 
+    fn label(name: &str, value: &str) -> v1::OpenSessionRequest {
+        v1::OpenSessionRequest { labels: [(name.into(), value.into())].into(), ..Default::default() }
+    }
+
     #[test]
     fn labels_have_bounds() {
         for (request, expected) in [
@@ -214,9 +229,18 @@ mod tests {
             (labels(33, 2, 1), "FS_INVALID_ARGUMENT"),
             (labels(1, 64, 1), "FS_INVALID_ARGUMENT"),
             (labels(1, 1, 256), "FS_INVALID_ARGUMENT"),
+            (label("", "v"), "FS_INVALID_ARGUMENT"),
+            (label("n", ""), "accepted"),
         ] {
             assert_eq!(reason(open_session_request(request)), expected);
         }
+    }
+
+    #[test]
+    fn roots_have_a_bound() {
+        let roots = |count| v1::OpenSessionRequest { roots: vec!["a".into(); count], ..Default::default() };
+        assert_eq!(reason(open_session_request(roots(64))), "accepted");
+        assert_eq!(reason(open_session_request(roots(65))), "FS_INVALID_ARGUMENT");
     }
 
     #[test]

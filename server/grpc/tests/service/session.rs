@@ -1,5 +1,6 @@
 use tonic::Code;
 use toolfs_contract::v1;
+use toolfs_contract::v1::fs_error::Detail;
 use toolfs_contract::v1::{close_session_request, forget_observations_request, get_session_request};
 
 use crate::support::{Host, code_and_reason, edit, fs_error, read, request, write};
@@ -94,6 +95,28 @@ async fn a_session_in_a_place_that_is_none_is_a_status_with_the_error_inside() {
     let error = fs_error(&status).unwrap();
     assert_eq!((error.code(), error.path.as_str()), (v1::FsErrorCode::FsNotFound, "/w/nowhere"));
     assert_eq!(error.detail_truncated, Some(false));
+}
+
+#[tokio::test]
+async fn what_a_session_holds_too_much_of_is_named() {
+    let host = Host::start();
+    let many_roots = v1::OpenSessionRequest { roots: vec!["/w".into(); 65], ..Default::default() };
+    let many_labels = (0..33).map(|index| (index.to_string(), String::new())).collect();
+    let many_labels = v1::OpenSessionRequest { labels: many_labels, ..Default::default() };
+    for (request, field, message) in [
+        (many_roots, "roots", "`roots` was 65 paths, it must be at most 64"),
+        (many_labels, "labels", "`labels` was 33 labels, it must be at most 32"),
+    ] {
+        let status = host.sessions().open_session(request).await.unwrap_err();
+        assert_eq!(code_and_reason(&status), (Code::InvalidArgument, "FS_INVALID_ARGUMENT".to_owned()));
+        let error = fs_error(&status).unwrap();
+        assert_eq!(error.message, message);
+        let Some(Detail::InvalidArgument(detail)) = error.detail else { panic!("{error:?}") };
+        assert_eq!(detail.field, field);
+    }
+
+    let most = v1::OpenSessionRequest { roots: vec!["/w".into(); 64], ..Default::default() };
+    assert!(host.sessions().open_session(most).await.is_ok());
 }
 
 #[tokio::test]
