@@ -149,11 +149,8 @@ fn retry_info(reason: CallReason) -> Option<Any> {
         | CallReason::Cancelled
         | CallReason::Internal => return None,
     };
-    let delay = prost_types::Duration {
-        seconds: i64::try_from(delay.as_secs()).unwrap_or(i64::MAX),
-        nanos: i32::try_from(delay.subsec_nanos()).unwrap_or(0),
-    };
-    Some(any("google.rpc.RetryInfo", &pb::RetryInfo { retry_delay: Some(delay) }))
+    let retry_delay = Some(convert::duration(delay));
+    Some(any("google.rpc.RetryInfo", &pb::RetryInfo { retry_delay }))
 }
 
 fn any(name: &str, message: &impl Message) -> Any {

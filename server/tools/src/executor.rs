@@ -55,6 +55,8 @@ pub struct ServerCapabilities {
     pub gate: Option<GateCapabilities>,
     /// The limits in force.
     pub limits: Limits,
+    /// How long an unused session lives; `None`: for ever.
+    pub session_idle: Option<Duration>,
 }
 
 /// Runs tool calls and keeps sessions. Shared by all front ends of a server.
@@ -97,7 +99,12 @@ impl Executor {
             Some(gate) => Some(gate.capabilities().await?),
             None => None,
         };
-        Ok(ServerCapabilities { provider, gate, limits: self.parts.limits.clone() })
+        Ok(ServerCapabilities {
+            provider,
+            gate,
+            limits: self.parts.limits.clone(),
+            session_idle: self.parts.session_idle,
+        })
     }
 
     /// Runs one tool call. A mutation must be driven to its end: fire `abort` instead of dropping the future.

@@ -7,7 +7,7 @@ use toolfs_policy::GateCapabilities;
 use toolfs_provider::capability::{Capabilities, Durability, Root};
 use toolfs_tools::{ServerCapabilities, SessionMode};
 
-use super::{count, session};
+use super::{count, duration, session};
 
 /// The version of the contract: its crate shares the version of the workspace with this one.
 const CONTRACT_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -52,7 +52,7 @@ pub(crate) fn get_capabilities_response(
     transport: &Transport,
 ) -> v1::GetCapabilitiesResponse {
     let limits = limits(&capabilities, transport);
-    let ServerCapabilities { provider, gate, .. } = capabilities;
+    let ServerCapabilities { provider, gate, limits: _, session_idle } = capabilities;
     v1::GetCapabilitiesResponse {
         server_version: transport.server_version.clone(),
         contract_version: CONTRACT_VERSION.to_owned(),
@@ -66,7 +66,7 @@ pub(crate) fn get_capabilities_response(
         provider: Some(provider_capabilities(&provider)),
         sessions_persistent: Some(gate.as_ref().is_some_and(|gate| gate.persistent)),
         policy: Some(policy_capabilities(gate.as_ref())),
-        session_idle_timeout: None,
+        session_idle_timeout: session_idle.map(duration),
         request_id_window: None,
     }
 }

@@ -49,11 +49,17 @@ pub(crate) struct Setup {
     pub(crate) gate: bool,
     pub(crate) drain_limit: Duration,
     pub(crate) handshake_timeout: Duration,
+    pub(crate) session_idle: Option<Duration>,
 }
 
 impl Default for Setup {
     fn default() -> Setup {
-        Setup { gate: true, drain_limit: Duration::from_secs(20), handshake_timeout: Duration::from_secs(60) }
+        Setup {
+            gate: true,
+            drain_limit: Duration::from_secs(20),
+            handshake_timeout: Duration::from_secs(60),
+            session_idle: None,
+        }
     }
 }
 
@@ -71,7 +77,7 @@ pub(crate) fn server(setup: Setup) -> (Server, Arc<Scripted>) {
         clock: Arc::new(Ticks::default()),
         random: Arc::new(Counted::default()),
         limits: Limits::DEFAULT,
-        session_idle: None,
+        session_idle: setup.session_idle,
     });
     let server = Server::new(
         Arc::new(executor),

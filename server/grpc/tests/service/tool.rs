@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use tonic::Code;
 use toolfs_contract::v1;
 use toolfs_contract::v1::content_block::Block;
@@ -87,6 +89,20 @@ async fn capabilities_tell_what_is_in_force() {
     assert_eq!(limit(v1::LimitKind::MaxMessageBytes), Some(MAX_MESSAGE_BYTES.try_into().unwrap()));
     assert_eq!(limit(v1::LimitKind::MaxWindowBytes), Some(51_200));
     assert_eq!(limit(v1::LimitKind::MaxFileBytes), None);
+}
+
+#[tokio::test]
+async fn the_time_that_an_unused_session_lives_is_told_and_absent_where_it_lives_on() {
+    for (session_idle, expected) in [
+        (Some(Duration::from_millis(86_400_500)), Some((86_400, 500_000_000))),
+        (Some(Duration::MAX), Some((315_576_000_000, 0))),
+        (None, None),
+    ] {
+        let host = Host::with(Setup { session_idle, ..Setup::default() });
+        let told = host.tools().get_capabilities(v1::GetCapabilitiesRequest {}).await.unwrap().into_inner();
+        let timeout = told.session_idle_timeout.map(|timeout| (timeout.seconds, timeout.nanos));
+        assert_eq!(timeout, expected);
+    }
 }
 
 #[tokio::test]
