@@ -9,7 +9,7 @@ use toolfs_contract::v1::session_service_server::SessionService as Service;
 use toolfs_tools::{CallError, Caller, Executor};
 
 use crate::convert::session;
-use crate::layers::{compression, trace};
+use crate::layers::compression;
 use crate::task::{Calls, Effect};
 use crate::{deadline, status};
 
@@ -61,7 +61,6 @@ impl Service for SessionService {
                 executor.open_session(Caller::Local, open).await
             })
             .await?;
-        trace::session_name(&opened.info.name);
         Ok(reply(session::open_session_response(opened)))
     }
 
@@ -77,7 +76,6 @@ impl Service for SessionService {
                 executor.session(&Caller::Local, &id).await
             })
             .await?;
-        trace::session_name(&info.name);
         Ok(reply(v1::GetSessionResponse { session: Some(session::session(info)) }))
     }
 
@@ -103,8 +101,6 @@ impl Service for SessionService {
         let reply = compression::as_asked(&request);
         let deadline = deadline::of(&request);
         let close = session::close_session_request(request.into_inner())?;
-        trace::session(async || self.executor.session(&close.caller, &close.session).await.ok()).await;
-        let close = close.clone();
         self.run(deadline, Effect::Change, |executor| async move { executor.close_session(close).await })
             .await?;
         Ok(reply(v1::CloseSessionResponse {}))
@@ -117,7 +113,6 @@ impl Service for SessionService {
         let reply = compression::as_asked(&request);
         let deadline = deadline::of(&request);
         let forget = session::forget_observations_request(request.into_inner())?;
-        trace::session(async || self.executor.session(&forget.caller, &forget.session).await.ok()).await;
         self.run(
             deadline,
             Effect::Change,

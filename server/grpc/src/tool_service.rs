@@ -68,16 +68,14 @@ impl Service for ToolService {
         let reply = compression::as_asked(&request);
         let deadline = deadline::of(&request);
         let (call, echo) = call::execute_request(request.into_inner())?;
-        let tool = call.call.as_ref().and_then(call::tool);
-        trace::call(tool, call.request_id.as_ref());
-        if let Some(session) = call.session.clone() {
-            trace::session(async || self.executor.session(&call.caller, &session).await.ok()).await;
+        if let Some(request_id) = &call.request_id {
+            trace::request_id(request_id);
         }
 
         let executor = Arc::clone(&self.executor);
         let result = self
             .calls
-            .run(deadline, effect(tool, echo.dry_run), |abort| async move {
+            .run(deadline, effect(call.tool(), echo.dry_run), |abort| async move {
                 executor.execute(&abort, call).await.map_err(|error| status::from_call_error(&error))
             })
             .await?;

@@ -9,11 +9,11 @@ use toolfs_core::limit::Limits;
 use toolfs_core::outcome::{Outcome, ToolResult};
 use toolfs_core::render;
 use toolfs_core::target::display_form;
-use tracing::Span;
 
 use crate::call::{CallError, ExecuteResponse};
 use crate::remedy::{self, Attempt};
 use crate::scope::Scope;
+use crate::span;
 
 /// What an answer needs to know of its call.
 #[derive(Debug)]
@@ -28,7 +28,6 @@ pub(crate) struct Answer<'a> {
 impl<'a> Answer<'a> {
     /// The answer to a call that is in order.
     pub(crate) fn to(scope: &Scope<'a>, call: &ToolCall) -> Answer<'a> {
-        Span::current().record("tool", call.name().as_str());
         let asked = display_form(path_of(call).as_str().as_bytes());
         let attempt = Attempt { tool: Some(call.name()), in_session: scope.session.is_some() };
         Answer { limits: scope.limits, attempt, asked: Some(asked), dry_run: scope.dry_run }
@@ -47,12 +46,13 @@ impl<'a> Answer<'a> {
             Outcome::Write(outcome) => render::write(outcome, self.dry_run),
             Outcome::Edit(outcome) => render::edit(outcome, self.dry_run),
         };
-        Span::current().record("bytes", bytes_of(&outcome));
+        span::bytes(bytes_of(&outcome));
         let Some(error) = not_durable else {
             return ExecuteResponse { text, result: ToolResult::Done(outcome), dry_run: self.dry_run };
         };
         // Said here once more, so that no provider can make an effect that is there look undone.
         let error = self.explain(error.with_published(Published::Yes));
+        span::code(error.code());
         let text = format!("{text}\n\n{}", render::error(&error));
         ExecuteResponse {
             text,
@@ -73,6 +73,7 @@ impl<'a> Answer<'a> {
         {
             return Err(CallError::Aborted(error));
         }
+        span::code(error.code());
         Ok(ExecuteResponse {
             text: render::error(&error),
             result: ToolResult::Refused(error),
@@ -81,7 +82,6 @@ impl<'a> Answer<'a> {
     }
 
     fn explain(&self, error: FsError) -> FsError {
-        Span::current().record("code", error.code().as_str());
         let error = match &self.asked {
             Some(asked) => error.with_path(asked.as_str()),
             None => error,

@@ -1,7 +1,7 @@
 //! One tool call, as it comes in and goes out.
 
 use thiserror::Error;
-use toolfs_core::argument::RawCall;
+use toolfs_core::argument::{RawCall, ToolName};
 use toolfs_core::error::FsError;
 use toolfs_core::id::{RequestId, SessionId};
 use toolfs_core::outcome::ToolResult;
@@ -23,6 +23,18 @@ pub struct ExecuteRequest {
     pub want_diff: bool,
     /// The call; `None` when none was given.
     pub call: Option<RawCall>,
+}
+
+impl ExecuteRequest {
+    /// The tool that is called, if there is such a one; whether its arguments are in order is another question.
+    pub fn tool(&self) -> Option<ToolName> {
+        match self.call.as_ref()? {
+            RawCall::Read { .. } => Some(ToolName::Read),
+            RawCall::Write { .. } => Some(ToolName::Write),
+            RawCall::Edit { .. } => Some(ToolName::Edit),
+            RawCall::Json { name, .. } => ToolName::parse(name).ok(),
+        }
+    }
 }
 
 /// What a tool call ended in.

@@ -14,7 +14,6 @@ use toolfs_policy::{ForgetScope, GateCapabilities, PolicyGate};
 use toolfs_provider::Provider;
 use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::capability::Capabilities;
-use tracing::Span;
 
 use crate::answer::Answer;
 use crate::call::{CallError, ExecuteRequest, ExecuteResponse};
@@ -27,7 +26,7 @@ use crate::session::{
     Caller, CloseSession, ForgetObservations, ForgetPaths, OpenSession, OpenedSession, Random, Session,
     SessionInfo, SessionPage, Usage,
 };
-use crate::{edit, open, read, write};
+use crate::{edit, open, read, span, write};
 
 /// What an executor is made of.
 #[derive(Debug)]
@@ -61,8 +60,9 @@ pub struct ServerCapabilities {
 
 /// Runs tool calls and keeps sessions. Shared by all front ends of a server.
 ///
-/// It records `tool`, `session` (the public name), `code`, `guard` and `bytes` on the current span, where the span
-/// has these fields; never content, and never the secret of a session.
+/// It records `toolfs.tool`, `toolfs.session` (the public name), `toolfs.guard`, `toolfs.bytes` and `toolfs.code` (the
+/// error of a result) on the current span, where the span has these fields; never content, and never the secret of a
+/// session. What a [`CallError`] is called is its front end's to record.
 #[derive(Debug)]
 pub struct Executor {
     parts: ExecutorParts,
@@ -119,6 +119,9 @@ impl Executor {
         abort: &AbortSignal,
         request: ExecuteRequest,
     ) -> Result<ExecuteResponse, CallError> {
+        if let Some(tool) = request.tool() {
+            span::tool(tool);
+        }
         let raw_call = request.call.ok_or(CallError::CallMissing)?;
         let session = match &request.session {
             Some(id) => Some(self.enter(&request.caller, id)?),
@@ -177,7 +180,10 @@ impl Executor {
         };
         loop {
             match self.registry.insert(session)? {
-                Ok(opened) => return Ok(OpenedSession { id, info: opened.info(self.parts.session_idle) }),
+                Ok(opened) => {
+                    span::session(&opened.name);
+                    return Ok(OpenedSession { id, info: opened.info(self.parts.session_idle) });
+                }
                 Err(name_taken) => session = Session { name: self.draw_name(), ..name_taken },
             }
         }
@@ -188,7 +194,9 @@ impl Executor {
     /// # Errors
     /// [`CallError::SessionNotFound`]
     pub async fn session(&self, caller: &Caller, id: &SessionId) -> Result<SessionInfo, CallError> {
-        Ok(self.registry.look(caller, id)?.info(self.parts.session_idle))
+        let session = self.registry.look(caller, id)?;
+        span::session(&session.name);
+        Ok(session.info(self.parts.session_idle))
     }
 
     /// The caller's sessions, oldest first. `page_size` is bounded by the executor to 1..=1000; absent means 100.
@@ -211,6 +219,7 @@ impl Executor {
     /// [`CallError::SessionNotFound`]
     pub async fn close_session(&self, request: CloseSession) -> Result<(), CallError> {
         let session = self.registry.remove(&request.caller, &request.session)?;
+        span::session(&session.name);
         session.usage.calls_ended().await;
         // The session is closed, whatever the gate says: what it remembers is out of everybody's reach.
         let _ = self.end_at_gate(&session).await;
@@ -223,7 +232,7 @@ impl Executor {
     /// [`CallError::SessionNotFound`]; [`CallError::Fs`] for a path that cannot be resolved, and when the gate cannot
     /// be reached.
     pub async fn forget_observations(&self, request: ForgetObservations) -> Result<(), CallError> {
-        let session = self.registry.enter(&request.caller, &request.session)?;
+        let session = self.enter(&request.caller, &request.session)?;
         let scope = match request.scope {
             ForgetPaths::All => ForgetScope::All,
             ForgetPaths::Paths(paths) => {
@@ -267,7 +276,7 @@ impl Executor {
 
     fn enter(&self, caller: &Caller, id: &SessionId) -> Result<Entered, CallError> {
         let session = self.registry.enter(caller, id)?;
-        Span::current().record("session", session.name.as_str());
+        span::session(&session.name);
         Ok(session)
     }
 

@@ -15,6 +15,7 @@ mod registry;
 mod remedy;
 mod scope;
 mod session;
+mod span;
 mod write;
 
 pub use call::{CallError, ExecuteRequest, ExecuteResponse};

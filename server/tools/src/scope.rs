@@ -16,12 +16,12 @@ use toolfs_policy::PolicyGate;
 use toolfs_provider::abort::{AbortSignal, aborted};
 use toolfs_provider::request::ResolveRequest;
 use toolfs_provider::{Provider, refusal};
-use tracing::Span;
 
 use crate::lock::{Turn, Turns};
 use crate::order::OrderSource;
 use crate::remedy::{self, SESSION_ROOTS_RULE};
 use crate::session::{Session, SessionMode};
+use crate::span;
 
 /// The surroundings of one call.
 #[derive(Debug)]
@@ -76,14 +76,7 @@ impl Scope<'_> {
             Some(gate) => self.unless_aborted(gate.decide_write(self.session_key(), &target.key)).await?,
             None => WriteGuard::Unconditional,
         };
-        Span::current().record(
-            "guard",
-            match guard {
-                WriteGuard::Unconditional => "unconditional",
-                WriteGuard::CreateIfAbsent => "create_if_absent",
-                WriteGuard::ReplaceIfVersion(_) => "replace_if_version",
-            },
-        );
+        span::write_guard(&guard);
         Ok(guard)
     }
 
@@ -93,13 +86,7 @@ impl Scope<'_> {
             Some(gate) => self.unless_aborted(gate.decide_edit(self.session_key(), &target.key)).await?,
             None => EditGuard::Unconditional,
         };
-        Span::current().record(
-            "guard",
-            match guard {
-                EditGuard::Unconditional => "unconditional",
-                EditGuard::ReplaceIfVersion(_) => "replace_if_version",
-            },
-        );
+        span::edit_guard(&guard);
         Ok(guard)
     }
 

@@ -3,7 +3,7 @@
 use tonic::Status;
 use toolfs_contract::code::CallReason;
 use toolfs_contract::v1::{self, execute_request::Call};
-use toolfs_core::argument::{RawCall, ToolName};
+use toolfs_core::argument::RawCall;
 use toolfs_core::id::{RequestId, SessionId};
 use toolfs_tools::{Caller, ExecuteRequest};
 
@@ -42,16 +42,6 @@ pub(crate) fn execute_request(request: v1::ExecuteRequest) -> Result<(ExecuteReq
     };
     let full = call.want_diff;
     Ok((call, Echo { request_id, tool_call_id, dry_run, full }))
-}
-
-/// The tool that a call names, if it is one.
-pub(crate) fn tool(call: &RawCall) -> Option<ToolName> {
-    match call {
-        RawCall::Read { .. } => Some(ToolName::Read),
-        RawCall::Write { .. } => Some(ToolName::Write),
-        RawCall::Edit { .. } => Some(ToolName::Edit),
-        RawCall::Json { name, .. } => ToolName::parse(name).ok(),
-    }
 }
 
 fn parse_request_id(text: &str) -> Result<Option<RequestId>, Status> {

@@ -1,8 +1,9 @@
 //! One span per RPC, and one line in the log per error.
 //!
 //! The span has OpenTelemetry's names for RPCs (`rpc.system`, `rpc.service`, `rpc.method`, `rpc.grpc.status_code`) and
-//! ours (`toolfs.tool`, `toolfs.session`, `toolfs.code`, `toolfs.guard`, `toolfs.bytes`, `request_id`); what a call only
-//! learns on its way is declared empty and recorded later. The `traceparent` of a caller is continued.
+//! ours (`toolfs.tool`, `toolfs.session`, `toolfs.code`, `toolfs.guard`, `toolfs.bytes`, `request_id`), declared empty.
+//! The executor records what it learns of a call; here are recorded the `request_id`, the end of the RPC, and as
+//! `toolfs.code` the reason of a status. The `traceparent` of a caller is continued.
 //!
 //! Never in a span or a line: content, arguments, the secret of a session.
 
@@ -16,12 +17,11 @@ use http_body::{Body, Frame, SizeHint};
 use opentelemetry::propagation::{Extractor, TextMapPropagator as _};
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use tonic::{Code, Status};
-use toolfs_core::argument::ToolName;
+use tonic_types::StatusExt as _;
+use toolfs_contract::code::ERROR_DOMAIN;
 use toolfs_core::error::{self, FsError};
-use toolfs_core::guard::{EditGuard, WriteGuard};
-use toolfs_core::id::{RequestId, SessionName};
-use toolfs_core::outcome::{Outcome, ToolResult};
-use toolfs_tools::SessionInfo;
+use toolfs_core::id::RequestId;
+use toolfs_core::outcome::ToolResult;
 use tower_layer::Layer;
 use tower_service::Service;
 use tracing::field::Empty;
@@ -79,6 +79,7 @@ where
                 let mut end = end;
                 let response = call.await?;
                 if let Some(status) = response.extensions().get::<Status>() {
+                    record_reason(status);
                     log_status(status);
                 }
                 if let Some(code) = status_code(response.headers()) {
@@ -218,75 +219,20 @@ impl<B: Body<Data = Bytes> + Unpin> Body for TraceBody<B> {
     }
 }
 
-/// Records which tool is called.
-pub(crate) fn call(tool: Option<ToolName>, request_id: Option<&RequestId>) {
-    let span = Span::current();
-    if let Some(tool) = tool {
-        span.record("toolfs.tool", tool.as_str());
-    }
-    if let Some(request_id) = request_id {
-        span.record("request_id", request_id.as_str());
-    }
+/// Records the name of a logical call.
+pub(crate) fn request_id(id: &RequestId) {
+    Span::current().record("request_id", id.as_str());
 }
 
-/// Records the public name of a session, looked up only where somebody listens.
-pub(crate) async fn session(look_up: impl AsyncFnOnce() -> Option<SessionInfo>) {
-    if !Span::current().is_disabled()
-        && let Some(info) = look_up().await
-    {
-        session_name(&info.name);
-    }
-}
-
-/// Records the public name of a session.
-pub(crate) fn session_name(name: &SessionName) {
-    Span::current().record("toolfs.session", name.as_str());
-}
-
-/// Records how a tool call ended, and logs its error.
+/// Logs the error of a tool call that ended in a result.
 pub(crate) fn result(result: &ToolResult) {
     match result {
-        ToolResult::Done(outcome) => record_outcome(outcome),
-        ToolResult::Refused(error) => record_error(error),
-        ToolResult::PublishedNotDurable(outcome, error) => {
-            record_outcome(outcome);
-            record_error(error);
-        }
+        ToolResult::Done(_) => {}
+        ToolResult::Refused(error) | ToolResult::PublishedNotDurable(_, error) => log_error(error),
     }
 }
 
-fn record_outcome(outcome: &Outcome) {
-    let span = Span::current();
-    match outcome {
-        Outcome::Read(read) => {
-            span.record("toolfs.bytes", read.block.text_bytes() as u64);
-        }
-        Outcome::Write(write) => {
-            span.record("toolfs.bytes", write.size_bytes);
-            span.record(
-                "toolfs.guard",
-                match write.guard {
-                    WriteGuard::Unconditional => "unconditional",
-                    WriteGuard::CreateIfAbsent => "create_if_absent",
-                    WriteGuard::ReplaceIfVersion(_) => "replace_if_version",
-                },
-            );
-        }
-        Outcome::Edit(edit) => {
-            span.record("toolfs.bytes", edit.size_bytes);
-            span.record(
-                "toolfs.guard",
-                match edit.guard {
-                    EditGuard::Unconditional => "unconditional",
-                    EditGuard::ReplaceIfVersion(_) => "replace_if_version",
-                },
-            );
-        }
-    }
-}
-
-fn record_error(error: &FsError) {
-    Span::current().record("toolfs.code", error.code().as_str());
+fn log_error(error: &FsError) {
     let (code, cause) = (error.code().as_str(), causes(error.source()));
     match error.code() {
         error::Code::NoSpace | error::Code::IoError | error::Code::Unavailable => {
@@ -307,6 +253,17 @@ fn record_error(error: &FsError) {
         | error::Code::InvalidArgument
         | error::Code::Unsupported
         | error::Code::Aborted => tracing::debug!(code, cause, "{}", error.message()),
+    }
+}
+
+/// Records what a refusal that is no result is called. A status of the transport itself has no reason.
+fn record_reason(status: &Status) {
+    let span = Span::current();
+    if !span.is_disabled()
+        && let Some(info) = status.get_details_error_info()
+        && info.domain == ERROR_DOMAIN
+    {
+        span.record("toolfs.code", info.reason.as_str());
     }
 }
 

@@ -6,9 +6,10 @@ use opentelemetry::trace::{SpanId, TraceId, TracerProvider as _};
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{SdkTracerProvider, SpanData, SpanExporter};
 use toolfs_contract::v1;
+use toolfs_contract::v1::{close_session_request, forget_observations_request, get_session_request};
 use tracing_subscriber::layer::SubscriberExt as _;
 
-use crate::support::{Host, edit, read, request, write};
+use crate::support::{Host, MAX_MESSAGE_BYTES, Script, edit, read, request, write};
 
 /// Keeps the spans that have ended, of all tests.
 #[derive(Clone, Debug, Default)]
@@ -65,8 +66,15 @@ impl Trace {
 
 const PARENT: &str = "b7ad6b7169203331";
 
+/// The attributes of a span, each of which is told once.
+#[track_caller]
 fn attributes(span: &SpanData) -> BTreeMap<String, String> {
-    span.attributes.iter().map(|attribute| (attribute.key.to_string(), attribute.value.to_string())).collect()
+    let mut told = BTreeMap::new();
+    for attribute in &span.attributes {
+        let before = told.insert(attribute.key.to_string(), attribute.value.to_string());
+        assert_eq!(before, None, "{} is told twice", attribute.key);
+    }
+    told
 }
 
 #[tokio::test]
@@ -114,7 +122,7 @@ async fn a_call_has_one_span_with_what_it_did_and_nothing_secret() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_by_its_code_and_a_status_by_its_own() {
+async fn a_refusal_is_told_by_its_code_and_a_status_by_its_own_too() {
     let trace = Trace("2af7651916cd43dd8448eb211c80319c");
     let host = Host::start();
     host.provider.files.put(b"/w/a", "one\n");
@@ -126,5 +134,76 @@ async fn a_refusal_is_told_by_its_code_and_a_status_by_its_own() {
     let open = v1::OpenSessionRequest { cwd: "nowhere".into(), ..Default::default() };
     host.sessions().open_session(trace.request(open)).await.unwrap_err();
     let told = attributes(&trace.span("toolfs.v1.SessionService/OpenSession").await);
+    assert_eq!(told["toolfs.code"], "FS_NOT_FOUND");
     assert_eq!(told["rpc.grpc.status_code"], "5");
+}
+
+#[tokio::test]
+async fn a_mutation_that_was_refused_after_its_guard_was_decided_tells_both() {
+    let trace = Trace("3af7651916cd43dd8448eb211c80319c");
+    let host = Host::start();
+    host.provider.files.put(b"/w/a", "one\n");
+    let session = host.open_session().await;
+    host.execute(&session, read("a")).await;
+    host.tools().execute(trace.request(request(&session, edit("a", "nowhere", "two")))).await.unwrap();
+    let told = attributes(&trace.span("toolfs.v1.ToolService/Execute").await);
+    assert_eq!(told["toolfs.tool"], "edit");
+    assert_eq!(told["toolfs.guard"], "replace_if_version");
+    assert_eq!(told["toolfs.code"], "FS_EDIT_NOT_FOUND");
+}
+
+#[tokio::test]
+async fn a_call_that_ends_in_a_status_tells_its_tool_and_the_reason() {
+    let trace = Trace("4af7651916cd43dd8448eb211c80319c");
+    let host = Host::start();
+    host.tools().execute(trace.request(request("ses_unknown", read("a")))).await.unwrap_err();
+    let told = attributes(&trace.span("toolfs.v1.ToolService/Execute").await);
+    assert_eq!(told["toolfs.tool"], "read");
+    assert_eq!(told["toolfs.code"], "SESSION_NOT_FOUND");
+    assert!(!told.contains_key("toolfs.session"));
+
+    let trace = Trace("5af7651916cd43dd8448eb211c80319c");
+    host.provider.will(Script::WaitUnpublished);
+    let mut late = trace.request(request("", write("a", "one")));
+    late.set_timeout(Duration::from_millis(500));
+    host.tools().execute(late).await.unwrap_err();
+    let told = attributes(&trace.span("toolfs.v1.ToolService/Execute").await);
+    assert_eq!(told["toolfs.guard"], "create_if_absent");
+    assert_eq!(told["toolfs.code"], "DEADLINE_EXCEEDED");
+    assert_eq!(told["rpc.grpc.status_code"], "4");
+}
+
+#[tokio::test]
+async fn a_status_of_the_transport_has_no_reason() {
+    let trace = Trace("6af7651916cd43dd8448eb211c80319c");
+    let host = Host::start();
+    let content = "x".repeat(MAX_MESSAGE_BYTES + 1);
+    host.tools().execute(trace.request(request("", write("a", &content)))).await.unwrap_err();
+    let told = attributes(&trace.span("toolfs.v1.ToolService/Execute").await);
+    assert_eq!(told["rpc.grpc.status_code"], "11");
+    assert!(!told.contains_key("toolfs.code"));
+}
+
+#[tokio::test]
+async fn an_operation_on_a_session_tells_its_name_and_not_its_secret() {
+    let trace = Trace("7af7651916cd43dd8448eb211c80319c");
+    let host = Host::start();
+    let mut sessions = host.sessions();
+    let open = trace.request(v1::OpenSessionRequest::default());
+    let opened = sessions.open_session(open).await.unwrap().into_inner();
+    let (id, name) = (opened.session_id, opened.session.unwrap().name);
+    let get = v1::GetSessionRequest { key: Some(get_session_request::Key::SessionId(id.clone())) };
+    sessions.get_session(trace.request(get)).await.unwrap();
+    let forget = v1::ForgetObservationsRequest {
+        key: Some(forget_observations_request::Key::SessionId(id.clone())),
+        scope: Some(forget_observations_request::Scope::All(v1::AllPaths {})),
+    };
+    sessions.forget_observations(trace.request(forget)).await.unwrap();
+    let close = v1::CloseSessionRequest { key: Some(close_session_request::Key::SessionId(id.clone())) };
+    sessions.close_session(trace.request(close)).await.unwrap();
+    for method in ["OpenSession", "GetSession", "ForgetObservations", "CloseSession"] {
+        let span = trace.span(&format!("toolfs.v1.SessionService/{method}")).await;
+        assert_eq!(attributes(&span).get("toolfs.session"), Some(&name), "{method}");
+        assert!(!format!("{span:?}").contains(&id), "{method}");
+    }
 }
