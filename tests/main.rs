@@ -15,13 +15,13 @@ mod support;
 
 /// The command: calls, refusals to start, the end.
 mod command;
-/// Editing: matching, replacing, staleness.
+/// Editing: matching and replacing.
 mod edit;
 /// What is wrong with a call, and how it is told.
 mod error;
 /// The gate, and what changes without one.
 mod policy;
-/// Reading: windows, footers, what is refused.
+/// Reading: windows and footers.
 mod read;
 /// What reflection tells, and what is not there.
 mod reflection;
@@ -31,7 +31,11 @@ mod rss;
 mod schema;
 /// Sessions: paths, roots, modes, ends.
 mod session;
+/// What an edit needs to have seen.
+mod staleness;
 /// Spans, with and without somebody who collects them.
 mod telemetry;
+/// What a read does not show.
+mod unreadable;
 /// Writing: bytes, guards, notices.
 mod write;

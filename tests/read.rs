@@ -1,4 +1,4 @@
-//! Reading: which lines come back, what the footer says, what is refused, what counts as seen.
+//! Reading: which lines come back, what the footer says, what counts as seen. What is refused is in `unreadable.rs`.
 
 use std::fmt::Write as _;
 
@@ -36,22 +36,7 @@ cases! {
         a_typed_read_and_a_json_read_are_the_same,
     ];
     outside: [
-        a_nul_byte_is_no_text_and_its_offset_is_told,
-        a_byte_that_is_no_utf8_is_no_text_and_its_offset_is_told,
-        utf16_is_named_and_not_just_called_binary,
-        a_binary_tail_after_much_text_is_no_text,
-        a_binary_file_with_the_name_of_a_text_is_no_text,
-        a_file_that_is_no_text_counts_as_nothing_seen,
-        a_directory_is_no_regular_file,
-        a_named_pipe_is_refused_and_does_not_hang,
-        names_that_look_alike_are_told_and_never_opened,
-        a_name_with_a_narrow_space_is_opened_by_its_exact_bytes,
         a_file_that_was_deleted_is_not_found,
-        a_link_inside_the_root_is_followed,
-        a_link_that_leads_out_of_the_root_is_refused_without_telling_where,
-    ];
-    disk: [
-        an_endless_device_behind_a_link_is_refused,
     ];
 }
 
@@ -490,152 +475,6 @@ async fn a_typed_read_and_a_json_read_are_the_same(world: World) {
     assert_eq!(agent.json("read", r#"{"file_path": "g"}"#).await, typed);
 }
 
-async fn not_text(world: &World, content: &[u8], offset: &str) -> Answer {
-    world.put("f.txt", content).await;
-    let answer = world.agent().await.read_window("f.txt", 1, 1).await;
-    assert_eq!(answer.refused("FS_NOT_TEXT").get("byte_offset"), offset);
-    world.expect("f.txt", content).await;
-    answer
-}
-
-async fn a_nul_byte_is_no_text_and_its_offset_is_told(world: World) {
-    let answer = not_text(&world, b"key=\"u\x00v\"\n", "6").await;
-    check(
-        &answer,
-        expect![[r#"
-        FS_NOT_TEXT: the file is no UTF-8 text: it has a NUL byte at offset 6
-        path: `f.txt`
-        remedy: only UTF-8 text can be read: leave this file alone, or use another path
-        --
-        code: FS_NOT_TEXT
-        message: the file is no UTF-8 text: it has a NUL byte at offset 6
-        path: f.txt
-        remedy: only UTF-8 text can be read: leave this file alone, or use another path
-        retryable: false
-        published: No
-        byte_offset: 6
-    "#]],
-    );
-}
-
-async fn a_byte_that_is_no_utf8_is_no_text_and_its_offset_is_told(world: World) {
-    not_text(&world, b"first\n\xef\xf0\xe8\n", "6").await;
-    // Cut in the middle of a character, surrogates, too long forms.
-    not_text(&world, b"caf\xc3", "3").await;
-    not_text(&world, b"a\xed\xa0\x80", "1").await;
-    not_text(&world, b"ab\xc0\xaf", "2").await;
-    // The server goes on.
-    world.put("g", "fine\n").await;
-    world.agent().await.read("g").await.ok();
-}
-
-async fn utf16_is_named_and_not_just_called_binary(world: World) {
-    for (content, name) in
-        [(&b"\xff\xfeh\x00i\x00\n\x00"[..], "UTF-16LE"), (b"\xfe\xff\x00h\x00i\x00\n", "UTF-16BE")]
-    {
-        world.put("f", content).await;
-        let answer = world.agent().await.read("f").await;
-        answer.refused("FS_NOT_TEXT").get("encoding");
-        assert!(answer.text.contains(name), "{}", answer.text);
-    }
-}
-
-async fn a_binary_tail_after_much_text_is_no_text(world: World) {
-    let mut content = "line of text\n".repeat(20_000).into_bytes();
-    let offset = content.len();
-    content.extend_from_slice(b"\x80\x81\x82");
-    not_text(&world, &content, &offset.to_string()).await;
-}
-
-async fn a_binary_file_with_the_name_of_a_text_is_no_text(world: World) {
-    not_text(&world, b"PK\x03\x04\x14\x00\x00\x00", "5").await;
-    // Without any NUL.
-    not_text(&world, b"\x8f\xa3\xfe\x91\xd2", "0").await;
-}
-
-async fn a_file_that_is_no_text_counts_as_nothing_seen(world: World) {
-    world.put("f", b"a\x00b").await;
-    let agent = world.agent().await;
-    agent.read("f").await.refused("FS_NOT_TEXT");
-    agent.edit("f", "a", "b").await.refused("FS_NOT_OBSERVED");
-    let answer = agent.write("f", "mine\n").await;
-    let error = answer.refused("FS_NOT_OBSERVED");
-    assert_eq!((error.get("kind"), error.get("size_bytes"), error.get("is_text")), ("Regular", "3", "false"));
-    assert!(error.get("remedy").contains("use another path"), "a read would not help: {error}");
-    world.expect("f", b"a\x00b").await;
-}
-
-async fn a_directory_is_no_regular_file(world: World) {
-    world.hand().make_dir(b"d");
-    let agent = world.agent().await;
-    for path in ["d", "d/", ".", "/workspace"] {
-        assert_eq!(agent.read(path).await.refused("FS_NOT_REGULAR_FILE").get("kind"), "Directory", "{path}");
-    }
-    check(
-        &agent.read("d").await,
-        expect![[r#"
-        FS_NOT_REGULAR_FILE: `/workspace/d` is a directory, only regular files have content
-        remedy: use the path of a regular file
-        --
-        code: FS_NOT_REGULAR_FILE
-        message: `/workspace/d` is a directory, only regular files have content
-        path: d
-        remedy: use the path of a regular file
-        retryable: false
-        published: No
-        kind: Directory
-    "#]],
-    );
-}
-
-async fn a_named_pipe_is_refused_and_does_not_hang(world: World) {
-    world.hand().pipe(b"p");
-    let agent = world.agent().await;
-    assert_eq!(agent.read("p").await.refused("FS_NOT_REGULAR_FILE").get("kind"), "Fifo");
-    assert_eq!(agent.write("p", "x").await.refused("FS_NOT_REGULAR_FILE").get("kind"), "Fifo");
-    // The gate refuses before anything is looked at.
-    agent.edit("p", "a", "b").await.refused("FS_NOT_OBSERVED");
-}
-
-async fn names_that_look_alike_are_told_and_never_opened(world: World) {
-    world.put("Shot 1.00.00\u{202f}PM.txt", "x\n").await;
-    world.put("Notes.md", "x\n").await;
-    let agent = world.agent().await;
-    let answer = agent.read("Shot 1.00.00 PM.txt").await;
-    let names = answer.refused("FS_NOT_FOUND").get("similar_names");
-    assert_eq!(names, "Shot 1.00.00\u{202f}PM.txt");
-    let answer = agent.read("notes.md").await;
-    assert_eq!(answer.refused("FS_NOT_FOUND").get("similar_names"), "Notes.md");
-    check(
-        &answer,
-        expect![[r#"
-        FS_NOT_FOUND: nothing is at `/workspace/notes.md`; similar names there: `Notes.md`
-        similar names there: `Notes.md`
-        remedy: if one of the similar names is meant, use it exactly as it is spelled there
-        --
-        code: FS_NOT_FOUND
-        message: nothing is at `/workspace/notes.md`; similar names there: `Notes.md`
-        path: notes.md
-        remedy: if one of the similar names is meant, use it exactly as it is spelled there
-        retryable: false
-        published: No
-        similar_names: Notes.md
-    "#]],
-    );
-    // Writing makes the file that was asked for.
-    agent.write("notes.md", "new\n").await.ok();
-    world.expect("notes.md", "new\n").await;
-    world.expect("Notes.md", "x\n").await;
-}
-
-async fn a_name_with_a_narrow_space_is_opened_by_its_exact_bytes(world: World) {
-    world.put("Shot\u{202f}PM.txt", "narrow\n").await;
-    world.put("Shot PM.txt", "plain\n").await;
-    let agent = world.agent().await;
-    assert!(agent.read("Shot\u{202f}PM.txt").await.text.starts_with("1: narrow\n"));
-    assert!(agent.read("Shot PM.txt").await.text.starts_with("1: plain\n"));
-}
-
 async fn a_file_that_was_deleted_is_not_found(world: World) {
     world.put("f", "one\n").await;
     let agent = world.agent().await;
@@ -645,37 +484,4 @@ async fn a_file_that_was_deleted_is_not_found(world: World) {
     seen_as_absent(&agent, "f").await;
     assert_eq!(agent.write("f", "again\n").await.ok().get("operation"), "Create");
     world.expect("f", "again\n").await;
-}
-
-async fn a_link_inside_the_root_is_followed(world: World) {
-    world.put("real/f", "one\n").await;
-    world.hand().link(b"link", "real");
-    world.hand().link(b"l", "real/f");
-    let agent = world.agent().await;
-    for path in ["link/f", "l"] {
-        assert_eq!(agent.read(path).await.ok().get("path"), "/workspace/real/f");
-    }
-}
-
-async fn a_link_that_leads_out_of_the_root_is_refused_without_telling_where(world: World) {
-    std::fs::write(world.around().join("secret"), "hidden\n").unwrap();
-    world.hand().link(b"leak", "../secret");
-    world.hand().link(b"up", "..");
-    let agent = world.agent().await;
-    for path in ["leak", "up/secret"] {
-        let answer = agent.read(path).await;
-        let error = answer.refused("FS_SANDBOX_DENIED");
-        assert_eq!((error.get("rule"), error.get("path")), ("roots", path));
-        let around = world.around().to_str().unwrap();
-        assert!(!answer.show().contains(around) && !answer.text.contains("hidden"), "{}", answer.text);
-        agent.write(path, "mine\n").await.refused("FS_SANDBOX_DENIED");
-    }
-    assert_eq!(std::fs::read(world.around().join("secret")).unwrap(), b"hidden\n");
-}
-
-async fn an_endless_device_behind_a_link_is_refused(world: World) {
-    world.hand().link(b"zero", "/dev/zero");
-    let agent = world.agent().await;
-    agent.read("zero").await.refused("FS_SANDBOX_DENIED");
-    agent.write("zero", "x").await.refused("FS_SANDBOX_DENIED");
 }

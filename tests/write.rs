@@ -416,7 +416,7 @@ async fn a_tilde_is_not_expanded_and_makes_no_directory(world: World) {
         assert_eq!(error.get("field"), "file_path");
         assert!(answer.text.contains("./~"), "the literal name must be pointed out: {}", answer.text);
     }
-    world.expect_nothing("./~/x.txt").await;
+    world.expect_nothing("~/x.txt").await;
     agent.write("./~", "literal\n").await.ok();
     world.expect("~", "literal\n").await;
     agent.write("a~", "fine\n").await.ok();

@@ -271,7 +271,7 @@ impl World {
                 assert_eq!(found, content, "{caller}: the bytes of `{path}`");
                 return;
             }
-            let seen = self.helper().await.read(path).await;
+            let seen = self.helper().await.read(&format!("./{path}")).await;
             let seen = seen.ok();
             assert_eq!(seen.get("size"), content.len().to_string(), "{caller}: the size of `{path}`");
             assert_eq!(seen.get("version"), version_of(content), "{caller}: the content of `{path}`");
@@ -283,7 +283,7 @@ impl World {
         match &self.hand {
             Some(hand) => assert_eq!(hand.get(path.as_bytes()), None, "something is at `{path}`"),
             None => {
-                self.helper().await.read(path).await.refused("FS_NOT_FOUND");
+                self.helper().await.read(&format!("./{path}")).await.refused("FS_NOT_FOUND");
             }
         }
     }
