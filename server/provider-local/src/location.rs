@@ -45,7 +45,26 @@ impl Location {
             b"" => !wants_directory,
             _ => relative.split(|&byte| byte == b'/').all(canonical),
         };
-        valid.then(|| Location { root: root.clone(), relative: relative.to_vec(), wants_directory })
+        let location = Location { root: root.clone(), relative: relative.to_vec(), wants_directory };
+        // One place has one key, so that it has one lock and one observation: a nested root names what lies in it.
+        (valid && location.nested_root(roots).is_none()).then_some(location)
+    }
+
+    /// The innermost root beneath its own that this place lies in.
+    fn nested_root<'r>(&self, roots: &'r [Arc<Root>]) -> Option<&'r Arc<Root>> {
+        let real = join(&self.root.real, &self.relative);
+        let is_around = |root: &&Arc<Root>| {
+            root.real.len() > self.root.real.len() && strip_path(&root.real, &real).is_some()
+        };
+        roots.iter().filter(is_around).max_by_key(|root| root.real.len())
+    }
+
+    /// The same place, beneath the innermost root that it lies in.
+    pub(crate) fn in_innermost_root(self, roots: &[Arc<Root>]) -> Location {
+        let Some(root) = self.nested_root(roots) else { return self };
+        let real = join(&self.root.real, &self.relative);
+        let relative = strip_path(&root.real, &real).unwrap_or_default().to_vec();
+        Location { root: root.clone(), relative, ..self }
     }
 
     /// The key of this place.

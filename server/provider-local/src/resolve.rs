@@ -15,7 +15,7 @@ use toolfs_provider::refusal;
 
 use crate::io_error::{OPENING, fs_error};
 use crate::location::{Location, join, strip_path};
-use crate::root::{Root, facts, open_child};
+use crate::root::{Lookup, Root, facts, open_child};
 
 /// The longest path that the kernel takes, in bytes.
 const MAX_PATH_BYTES: usize = 4095;
@@ -64,7 +64,8 @@ impl Asked {
                 Some(cwd) => return Err(refusal::cwd_not_absolute(display_form(cwd))),
             }
         };
-        let (root, components) = place(roots, &full).ok_or_else(|| refusal::sandbox_escape(&shown))?;
+        let (root, components) =
+            place(roots, &full, Origin::Caller).ok_or_else(|| refusal::sandbox_escape(&shown))?;
         let last = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         let wants_directory = matches!(last, b"" | b"." | b"..");
         Ok(Asked { root, components, wants_directory, shown })
@@ -108,29 +109,41 @@ pub(crate) fn resolve(roots: &[Arc<Root>], asked: &Asked) -> Result<Location> {
         Some(location) => location,
         None => Walk::new(roots, asked).run()?,
     };
-    let found = in_longest_root(roots, found);
+    let found = found.in_innermost_root(roots);
     if found.relative.len() > MAX_PATH_BYTES {
         return Err(refusal::path_too_long(&asked.shown, found.relative.len(), MAX_PATH_BYTES as u64));
     }
     Ok(found)
 }
 
-/// The root whose path is the longest beginning of `full`, and the components after it.
+/// Where an absolute path was found.
+#[derive(Clone, Copy, Debug)]
+enum Origin {
+    /// A caller gave it: what agents are shown comes first, so that a path that was shown leads back.
+    Caller,
+    /// A link has it: where the kernel would go comes first.
+    Link,
+}
+
+/// The root that an absolute path lies under, and the components after the root's.
 ///
-/// A root is known by its name, its real path and the path by which it was given.
-fn place(roots: &[Arc<Root>], full: &[u8]) -> Option<(Arc<Root>, Vec<Vec<u8>>)> {
+/// A root is known by its name, and by its place: its real path and the path by which it was given. One root's name
+/// may be another one's place. Of several of one sort the longest holds, of equally long ones the first.
+fn place(roots: &[Arc<Root>], full: &[u8], origin: Origin) -> Option<(Arc<Root>, Vec<Vec<u8>>)> {
     let components = components_of(full);
     let starts = |path: &[u8]| {
         let parts = components_of(path);
         components.starts_with(&parts).then_some(parts.len())
     };
-    let spellings = |root: &Root| [starts(&root.name), starts(&root.real), starts(&root.spelled)];
-    let (length, root) = roots
-        .iter()
-        .filter_map(|root| Some((spellings(root).into_iter().flatten().max()?, root)))
-        // Of equally long ones the first.
-        .rev()
-        .max_by_key(|(length, _)| *length)?;
+    let longest = |length: &dyn Fn(&Root) -> Option<usize>| {
+        roots.iter().rev().filter_map(|root| Some((length(root)?, root))).max_by_key(|(length, _)| *length)
+    };
+    let by_name = || longest(&|root| starts(&root.name));
+    let by_place = || longest(&|root| starts(&root.real).max(starts(&root.spelled)));
+    let (length, root) = match origin {
+        Origin::Caller => by_name().or_else(by_place)?,
+        Origin::Link => by_place().or_else(by_name)?,
+    };
     Some((root.clone(), components[length..].to_vec()))
 }
 
@@ -139,23 +152,10 @@ fn components_of(path: &[u8]) -> Vec<Vec<u8>> {
     parts.filter(|part| !part.is_empty() && *part != b".").map(<[u8]>::to_vec).collect()
 }
 
-/// What lies in a nested root belongs to that.
-fn in_longest_root(roots: &[Arc<Root>], found: Location) -> Location {
-    let real = join(&found.root.real, &found.relative);
-    let beneath = |root: &&Arc<Root>| strip_path(&root.real, &real).is_some();
-    match roots.iter().filter(beneath).max_by_key(|root| root.real.len()) {
-        Some(root) if root.real.len() > found.root.real.len() => {
-            let relative = strip_path(&root.real, &real).unwrap_or_default().to_vec();
-            Location { root: root.clone(), relative, ..found }
-        }
-        Some(_) | None => found,
-    }
-}
-
 /// The kernel's answer for a path that exists; `None` where the walk has to tell.
 fn by_kernel(asked: &Asked) -> Option<Location> {
     let root = &asked.root;
-    if root.lookup == crate::root::Lookup::Walk {
+    if root.lookup == Lookup::Walk {
         return None;
     }
     let relative = asked.spelling();
@@ -265,8 +265,8 @@ impl<'a> Walk<'a> {
         }
         let text = readlinkat(link, "", Vec::new()).map_err(|cause| self.failed(cause))?.into_bytes();
         let components = if text.starts_with(b"/") {
-            let (root, components) =
-                place(self.roots, &text).ok_or_else(|| refusal::sandbox_escape(&self.asked.shown))?;
+            let (root, components) = place(self.roots, &text, Origin::Link)
+                .ok_or_else(|| refusal::sandbox_escape(&self.asked.shown))?;
             self.root = root;
             self.stack.clear();
             components

@@ -147,6 +147,52 @@ async fn of_nested_roots_the_longest_wins() {
     }
 }
 
+/// A place in a nested root had a second key, which its lock and its observations did not know.
+#[tokio::test]
+async fn a_place_in_a_nested_root_has_one_key() {
+    let bench = Bench::new();
+    bench.put("inner/f", "x");
+    let roots = [
+        RootSpec::named(&bench.root, "/w").unwrap(),
+        RootSpec::named(bench.root.join("inner"), "/inner").unwrap(),
+    ];
+    let provider = LocalProvider::open(&roots, LocalOptions::new(Arc::new(HostClock))).unwrap();
+    let abort = AbortSignal::new();
+    for (key, code) in [
+        (&b"/inner\0f"[..], None),
+        (b"/w\0inner/f", Some(Code::InvalidArgument)),
+        (b"/w\0inner", Some(Code::InvalidArgument)),
+        (b"/w\0inner2", Some(Code::NotFound)),
+    ] {
+        let found = provider.stat(&abort, &TargetKey::new(key), false).await;
+        assert_eq!(found.err().map(|error| error.code()), code, "{}", String::from_utf8_lossy(key));
+    }
+}
+
+/// One root's name is another one's place: a path that was shown led to the other root's file.
+#[tokio::test]
+async fn a_path_leads_back_to_where_it_was_shown_whatever_other_roots_lie_there() {
+    let bench = Bench::new();
+    bench.put("a/f", "a");
+    bench.put("b/f", "b");
+    bench.put("b/deep/f", "deep");
+    let (a, b) = (bench.root.join("a"), bench.root.join("b"));
+    let name = b.to_str().unwrap();
+    symlink(b.join("f"), a.join("l")).unwrap();
+    let deep = RootSpec::named(b.join("deep"), "/deep").unwrap();
+    let roots = [RootSpec::named(&b, "/other").unwrap(), RootSpec::named(&a, name).unwrap(), deep];
+    let provider = LocalProvider::open(&roots, LocalOptions::new(Arc::new(HostClock))).unwrap();
+    for path in ["/f", "/deep/f"] {
+        let shown_path = format!("{name}{path}");
+        assert_eq!(shown(&provider, &shown_path).await, shown_path);
+    }
+    assert_eq!(
+        shown(&provider, &format!("{name}/l")).await,
+        "/other/f",
+        "a link leads where the kernel goes"
+    );
+}
+
 #[tokio::test]
 async fn a_root_that_was_given_through_a_link_has_both_spellings() {
     let bench = Bench::new();
