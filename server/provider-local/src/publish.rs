@@ -127,8 +127,8 @@ pub(crate) fn replace(
     let mut temporary = Temporary::create(disk, directory, Mode::RUSR | Mode::WUSR, &place.path)?;
     temporary.write(content, abort, &place.path)?;
     disk.before(Step::Attributes).map_err(failed)?;
-    let mut given = basis.old.facts;
-    take_over(basis.old.file.as_fd(), &given, temporary.file.as_fd(), &mut remarks)
+    let given = &basis.old.facts;
+    take_over(basis.old.file.as_fd(), given, temporary.file.as_fd(), &mut remarks)
         .map_err(|cause| fs_error(&place.path, "keeping its mode", cause))?;
     temporary.sync(&place.path)?;
     let name = temporary.name().map_err(failed)?;
@@ -137,7 +137,7 @@ pub(crate) fn replace(
     if !place.is_still(directory) {
         return Err(Setback::Elsewhere);
     }
-    recheck(disk, place, basis)?;
+    recheck(disk, place, basis, abort)?;
     let ours = root::facts(&temporary.file).map_err(failed)?;
     let exchange = Exchange { disk, place, directory, name: &name, ours };
     // From here on the name may hold somebody else's content, which a drop must not remove.
@@ -147,9 +147,8 @@ pub(crate) fn replace(
         Ok(Displaced::Expected(old)) => {
             if (old.facts.mode, old.facts.uid, old.facts.gid) != (given.mode, given.uid, given.gid) {
                 // Somebody changed the mode while the new content was written: that is theirs to keep.
-                given = old.facts;
-                if let Err(cause) = take_over(old.file.as_fd(), &given, temporary.file.as_fd(), &mut remarks)
-                {
+                let taken = take_over(old.file.as_fd(), &old.facts, temporary.file.as_fd(), &mut remarks);
+                if let Err(cause) = taken {
                     tracing::warn!(%cause, "a mode that changed during a publication was not taken over");
                 }
             }
@@ -168,7 +167,7 @@ pub(crate) fn replace(
 }
 
 /// Looks once more whether what was judged is still in its place, before anything becomes visible.
-fn recheck(disk: &Disk, place: &Place, basis: &Basis<'_>) -> Result<(), Setback> {
+fn recheck(disk: &Disk, place: &Place, basis: &Basis<'_>, abort: &AbortSignal) -> Result<(), Setback> {
     let now = match statat(place.directory(), place.name.as_slice(), AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Facts::from(&stat),
         Err(Errno::NOENT) => return Err(Setback::Overtaken { actual: None, rescue_path: None }),
@@ -181,16 +180,17 @@ fn recheck(disk: &Disk, place: &Place, basis: &Basis<'_>) -> Result<(), Setback>
         Found::Elsewhere => Err(Setback::Elsewhere),
         Found::Here(None) => Err(Setback::Overtaken { actual: None, rescue_path: None }),
         Found::Here(Some(open)) => {
-            let actual = read::version(disk, &open, &AbortSignal::new())?;
+            let actual = read::version(disk, &open, abort)?;
             if actual == *basis.version {
                 return Ok(());
             }
+            disk.cache.forget(&open.facts);
             Err(Setback::Overtaken { actual: Some(actual), rescue_path: None })
         }
     }
 }
 
-/// Removes nothing and waits for the disk: the last step of every publication.
+/// Makes the directory entries durable, as far as the server was told to: the last step of every publication.
 fn settle(
     disk: &Disk,
     place: &Place,
@@ -253,7 +253,12 @@ impl Exchange<'_> {
         }
         match self.look_at_displaced() {
             Ok((Some(open), actual)) if actual.as_ref() == Some(expected) => Ok(Displaced::Expected(open)),
-            Ok((_, actual)) => Err(self.take_back(|rescue_path| Setback::Overtaken { actual, rescue_path })),
+            Ok((displaced, actual)) => {
+                if let Some(open) = displaced {
+                    self.disk.cache.forget(&open.facts);
+                }
+                Err(self.take_back(|rescue_path| Setback::Overtaken { actual, rescue_path }))
+            }
             Err(error) => Err(self.take_back(|rescue_path| {
                 Setback::Failed(match rescue_path {
                     Some(rescue_path) => error.with_rescue_path(rescue_path),
@@ -286,6 +291,9 @@ impl Exchange<'_> {
         }
         let file = root::open_child(self.directory, self.name, root::reading()).map_err(failed)?;
         let facts = root::facts(&file).map_err(failed)?;
+        if facts.kind != FileKind::Regular {
+            return Ok((None, None));
+        }
         let open = OpenFile { file, facts, path: path.clone() };
         // Nobody waits for an abort any more: the new content is visible.
         let version = read::version(self.disk, &open, &AbortSignal::new())?;

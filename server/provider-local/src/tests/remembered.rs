@@ -91,3 +91,27 @@ async fn a_guard_that_fails_forgets() {
     assert_eq!(error.code(), Code::StaleVersion);
     assert!(!is_remembered(&bench));
 }
+
+/// What is remembered is wrong, as after a store through a shared mapping, and only the last look before publication
+/// tells.
+#[tokio::test]
+async fn a_guard_that_fails_just_before_publication_forgets_too() {
+    let bench = later();
+    settled(&bench, "f", "some");
+    let version = line(&bench, 1).await.1.version;
+    let (path, disk) = (bench.root.join("f"), bench.provider.disk().clone());
+    bench.once_at(Step::Publish, move || {
+        fs::write(&path, "theirs").unwrap();
+        let facts = crate::root::facts(fs::File::open(&path).unwrap()).unwrap();
+        disk.cache.remember(crate::stat_cache::Learned {
+            facts,
+            summary: toolfs_core::text::summarize(b"wrong").unwrap(),
+            version: toolfs_core::version::Version::of(b"wrong"),
+            marks: crate::stat_cache::Marks::default(),
+        });
+    });
+    let error = bench.write("f", "ours", WriteGuard::ReplaceIfVersion(version)).await.unwrap_err();
+    assert_eq!(error.code(), Code::StaleVersion);
+    let report = line(&bench, 1).await.1;
+    assert_eq!(report.version, toolfs_core::version::Version::of(b"theirs"));
+}
