@@ -1,15 +1,17 @@
 //! Editing: read, judge the version, match, replace and publish in one turn.
 //!
-//! The file is held in memory while it is edited, once as it was and once as it will be. Deliberately absent so far:
-//! matching and splicing in a stream, which huge files call for.
+//! A text is held in memory while it is edited, once as it was and once as it will be; what is no text is only hashed.
+//! Deliberately absent so far: matching and splicing in a stream, which huge files call for.
 
 use std::os::fd::AsFd;
 
+use rustix::io::Errno;
 use toolfs_core::edit::{self, Edited};
 use toolfs_core::error::{FsError, Result};
 use toolfs_core::guard::EditGuard;
 use toolfs_core::notice::line_end_changes;
-use toolfs_core::version::Version;
+use toolfs_core::text::{NotText, TextScanner, summarize};
+use toolfs_core::version::{Version, VersionHasher};
 use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::refusal;
 use toolfs_provider::report::EditReport;
@@ -17,11 +19,12 @@ use toolfs_provider::request::EditTextRequest;
 
 use crate::attribute::foreseen;
 use crate::disk::{Disk, MAX_ATTEMPTS, OpenFile};
+use crate::io_error::{READING, fs_error};
 use crate::location::Location;
 use crate::lock::Turn;
 use crate::place::{Found, Place};
 use crate::publish::{self, Basis, Setback};
-use crate::read::Pieces;
+use crate::read::{Pieces, not_text};
 use crate::remark::Remarks;
 
 /// Decides about an edit, and publishes it when `turn` is there.
@@ -45,14 +48,14 @@ pub(crate) fn edit(
         let Some(open) = existing else {
             return Err(refusal::stale(&path, expected.cloned(), None));
         };
-        let content = read_all(disk, &open, abort)?;
-        let version = Version::of(&content);
+        let Old { version, content } = Old::read(disk, &open, abort)?;
         if let Some(expected) = expected
             && *expected != version
         {
             disk.cache.forget(&open.facts);
             return Err(refusal::stale(&path, Some(expected.clone()), Some(version)));
         }
+        let content = content.map_err(|refused| not_text(refused, &path))?;
         let edited = edit::apply(&content, &request.edit, &disk.limits, &disk.patience(abort))
             .map_err(|refused| FsError::from(refused).with_path(&path))?;
         drop(content);
@@ -87,7 +90,7 @@ pub(crate) fn edit(
 
 fn report(open: &OpenFile, request: &EditTextRequest, edited: Edited) -> EditReport {
     let mut remarks = Remarks::default();
-    if let Ok(after) = toolfs_core::text::summarize(&edited.content) {
+    if let Ok(after) = summarize(&edited.content) {
         remarks.extend(line_end_changes(&edited.before, &after));
     }
     foreseen(open.file.as_fd(), &open.facts, &mut remarks);
@@ -102,11 +105,30 @@ fn report(open: &OpenFile, request: &EditTextRequest, edited: Edited) -> EditRep
     }
 }
 
-fn read_all(disk: &Disk, open: &OpenFile, abort: &AbortSignal) -> Result<Vec<u8>> {
-    let mut content = Vec::with_capacity(usize::try_from(open.facts.size).unwrap_or(0));
-    let mut pieces = Pieces::whole(disk, open);
-    while let Some(piece) = pieces.next(disk, open, abort)? {
-        content.extend_from_slice(piece);
+/// What a pass over the old content learned.
+struct Old {
+    version: Version,
+    content: Result<Vec<u8>, NotText>,
+}
+
+impl Old {
+    fn read(disk: &Disk, open: &OpenFile, abort: &AbortSignal) -> Result<Old> {
+        let size = usize::try_from(open.facts.size).unwrap_or(usize::MAX);
+        let mut content = Vec::new();
+        // A size is only a number until the bytes are there: a file with a hole may claim more than any memory has.
+        content.try_reserve_exact(size).map_err(|_| fs_error(&open.path, READING, Errno::NOMEM))?;
+        let mut hasher = VersionHasher::new();
+        let mut scanner = Ok(TextScanner::new());
+        let mut pieces = Pieces::whole(disk, open);
+        while let Some(piece) = pieces.next(disk, open, abort)? {
+            hasher.update(piece);
+            scanner = scanner.and_then(|mut scanner| scanner.feed(piece).map(|()| scanner));
+            match &scanner {
+                Ok(_) => content.extend_from_slice(piece),
+                Err(_) => content = Vec::new(),
+            }
+        }
+        let content = scanner.and_then(TextScanner::finish).map(|_| content);
+        Ok(Old { version: hasher.finish(), content })
     }
-    Ok(content)
 }

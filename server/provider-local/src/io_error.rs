@@ -63,6 +63,8 @@ pub(crate) fn fs_error(path: &str, doing: &'static str, cause: impl Into<io::Err
 
 /// Opening something that is there.
 pub(crate) const OPENING: &str = "opening it";
+/// Reading what is open.
+pub(crate) const READING: &str = "reading it";
 /// Making a file or a directory.
 pub(crate) const CREATING: &str = "creating it";
 
@@ -103,6 +105,6 @@ mod tests {
 
     #[test]
     fn a_strange_answer_in_mid_work_is_no_argument_of_the_caller() {
-        assert_eq!(fs_error("/w/a", "reading it", Errno::INVAL).code(), Code::IoError);
+        assert_eq!(fs_error("/w/a", READING, Errno::INVAL).code(), Code::IoError);
     }
 }

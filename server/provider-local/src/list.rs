@@ -53,7 +53,7 @@ impl Listing {
             let Some(entry) = self.directory.read() else { break };
             let entry = entry.map_err(|cause| fs_error(&self.path, LISTING, cause))?;
             let raw_name = entry.file_name().to_bytes();
-            if raw_name == b"." || raw_name == b".." {
+            if is_dots(raw_name) {
                 continue;
             }
             let Some(kind) = self.kind(raw_name, entry.file_type()) else { continue };
@@ -81,7 +81,15 @@ pub(crate) fn similar_names(location: &Location) -> Vec<String> {
     while names.len() < MAX_SIMILAR_ENTRIES
         && let Some(Ok(entry)) = directory.read()
     {
-        names.push(entry.file_name().to_bytes().to_vec());
+        let raw_name = entry.file_name().to_bytes();
+        if !is_dots(raw_name) {
+            names.push(raw_name.to_vec());
+        }
     }
     toolfs_core::name::similar_names(name, names.iter().map(Vec::as_slice))
+}
+
+/// The entries that every directory has.
+fn is_dots(name: &[u8]) -> bool {
+    name == b"." || name == b".."
 }

@@ -17,7 +17,7 @@ use toolfs_provider::refusal;
 use toolfs_provider::report::LinesReport;
 
 use crate::disk::{Disk, OpenFile};
-use crate::io_error::fs_error;
+use crate::io_error::{READING, fs_error};
 use crate::root;
 use crate::stat_cache::{Learned, Marks, is_worth_remembering};
 
@@ -29,8 +29,6 @@ const UNSIZED_MS: i64 = 2_000;
 
 /// How much of such a file is read at once.
 const UNSIZED_PIECE_BYTES: usize = 32 << 10;
-
-const READING: &str = "reading it";
 
 /// The content of an open file, piece by piece.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! What is at a place, without its content.
 
 use rustix::fs::{AtFlags, OFlags, statat};
+use rustix::io::Errno;
 use toolfs_core::error::Result;
 use toolfs_core::target::{FileKind, TargetKey};
 use toolfs_provider::abort::AbortSignal;
@@ -11,6 +12,7 @@ use crate::disk::Disk;
 use crate::facts::Facts;
 use crate::io_error::{OPENING, fs_error};
 use crate::list;
+use crate::location::join;
 use crate::read;
 use crate::resolve::{Asked, resolve};
 use crate::root;
@@ -40,13 +42,13 @@ pub(crate) fn lstat(disk: &Disk, asked: Asked) -> Result<Stat> {
     };
     let directory = match location.root.open_exact(&location.relative, OFlags::PATH | OFlags::DIRECTORY) {
         Ok(directory) => directory,
-        Err(rustix::io::Errno::NOENT) => return Err(refusal::not_found(shown, Vec::new())),
+        Err(Errno::NOENT) => return Err(refusal::not_found(shown, Vec::new())),
         Err(cause) => return Err(fs_error(&shown, OPENING, cause)),
     };
     match statat(&directory, last.as_slice(), AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(report(&Facts::from(&stat))),
-        Err(rustix::io::Errno::NOENT) => {
-            location.relative = crate::location::join(&location.relative, &last);
+        Err(Errno::NOENT) => {
+            location.relative = join(&location.relative, &last);
             Err(refusal::not_found(shown, list::similar_names(&location)))
         }
         Err(cause) => Err(fs_error(&shown, OPENING, cause)),

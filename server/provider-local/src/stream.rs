@@ -21,7 +21,7 @@ use crate::disk::{Disk, OpenFile};
 use crate::read::{Pieces, not_text, start_at};
 use crate::work::blocking;
 
-/// Past the end of every file, and nowhere an offset that a file system refuses.
+/// Past the end of every file that reports no size, and nowhere an offset that a file system refuses.
 const MAX_OFFSET: u64 = 1 << 43;
 
 /// Opens a text to be streamed.
@@ -58,7 +58,8 @@ pub(crate) fn bytes(
         return Err(refusal::too_large(&open.path, LimitName::MaxReadBytes, limit, wanted));
     }
     if range.offset > 0 && wanted > 0 {
-        start_at(&open, range.offset.min(MAX_OFFSET))?;
+        // What is wanted of a file with a size starts within it.
+        start_at(&open, if size > 0 { range.offset } else { range.offset.min(MAX_OFFSET) })?;
     }
     let is_whole = range.offset == 0 && range.length.is_none_or(|length| length >= size);
     let pieces = Pieces::part(disk, &open, wanted);

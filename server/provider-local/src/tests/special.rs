@@ -85,6 +85,56 @@ async fn a_part_of_a_file_without_a_size_is_a_part() {
     }
 }
 
+/// The offset of a range was cut to 8 TiB, and the bytes from there were sent as if they were those asked for.
+#[tokio::test]
+async fn a_range_far_out_in_a_huge_file_is_that_range() {
+    use std::os::unix::fs::FileExt;
+
+    use futures_util::StreamExt;
+    use toolfs_provider::content::ContentPart;
+    use toolfs_provider::request::ByteRange;
+
+    let bench = Bench::new();
+    let offset = 9 << 40;
+    let file = fs::File::create(bench.root.join("f")).unwrap();
+    file.write_all_at(b"far out", offset).unwrap();
+    let range = ByteRange { offset, length: Some(3) };
+    let key = bench.key("f").await;
+    let mut stream = bench.provider.read_bytes(&AbortSignal::new(), &key, range).await.unwrap();
+    assert_eq!(stream.parts.next().await.unwrap().unwrap(), ContentPart::Chunk("far".into()));
+}
+
+/// A buffer of the size that the file claimed was asked for, and not getting it ended the process.
+#[tokio::test]
+async fn an_edit_of_a_file_that_is_one_huge_hole_ends_the_call_and_not_the_process() {
+    let bench = Bench::new();
+    fs::File::create(bench.root.join("f")).unwrap().set_len(8 << 40).unwrap();
+    let target = bench.key("f").await;
+    let edit = EditRequest::new("a".to_owned(), "b".to_owned(), false).unwrap();
+    let guard = EditGuard::Unconditional;
+    let request = EditTextRequest { target, edit, guard, want_diff: false, operation_id: None };
+    // A kernel that promises any memory lets the call go on to hash the hole, which takes its time.
+    let abort = AbortSignal::new();
+    let stop = abort.clone();
+    let timer = std::thread::spawn(move || {
+        std::thread::park_timeout(Duration::from_secs(5));
+        stop.fire(toolfs_core::error::AbortCause::DeadlineExceeded);
+    });
+    let error = bench.provider.edit_text(&abort, request).await.unwrap_err();
+    timer.thread().unpark();
+    timer.join().unwrap();
+    assert!(matches!(error.code(), Code::Unavailable | Code::Aborted), "{error:?}");
+}
+
+#[tokio::test]
+async fn the_entries_that_every_directory_has_are_no_similar_names() {
+    let bench = Bench::new();
+    for name in ["...", "..a"] {
+        let error = bench.read(name).await.unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::NotFound { similar_names: Vec::new() }, "{name}");
+    }
+}
+
 /// The links of procfs lead anywhere, whatever their text says: only the text counts here, and it leads out.
 #[tokio::test]
 async fn magic_links_lead_nowhere() {
