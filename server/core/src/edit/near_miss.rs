@@ -87,7 +87,7 @@ fn near_places(text: &str, folded_text: &Folded<'_>, needle: &str, patience: &dy
         return Vec::new();
     }
     let mut places: Vec<Place> = folded_text
-        .find(folded_needle.bytes())
+        .find(folded_needle.bytes(), patience)
         .take(MAX_PLACES)
         .map_while(|place: Range<usize>| {
             Some(Place {

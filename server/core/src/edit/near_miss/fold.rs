@@ -191,9 +191,16 @@ impl<'t> Folded<'t> {
         &self.bytes
     }
 
-    /// Where in the text a folded needle is found, in order, from the first folded character to the last.
-    pub(super) fn find<'f>(&'f self, needle: &'f [u8]) -> impl Iterator<Item = std::ops::Range<usize>> + 'f {
+    /// Where in the text a folded needle is found, in order, from the first folded character to the last, as far as
+    /// patience goes.
+    pub(super) fn find<'f>(
+        &'f self,
+        needle: &'f [u8],
+        patience: &'f dyn Patience,
+    ) -> impl Iterator<Item = std::ops::Range<usize>> + 'f {
         memmem::find_iter(&self.bytes, needle)
+            // Any number of these may be no places: they start or end within what one character became.
+            .take_while(|_| !patience.is_over())
             .filter_map(|at| Some(self.start_of(at)?..self.end_of(at + needle.len())?))
     }
 

@@ -277,6 +277,26 @@ fn the_time_budget_ends_the_search_wherever_it_is() {
     );
 }
 
+#[track_caller]
+fn asked_at_least(times: u32, content: &str, old_string: &str) {
+    let looks = Looks(Cell::new(u32::MAX));
+    search(content.as_bytes(), old_string, 4 << 20, &looks);
+    let asked = u32::MAX - looks.0.get();
+    assert!(asked >= times, "{asked} looks at the clock");
+}
+
+/// 4 MiB of these were seconds of work between two looks at the clock.
+#[test]
+fn places_within_a_character_outlasted_the_time_budget() {
+    asked_at_least(900, &"İ".repeat(1_000), "\u{307}i");
+}
+
+#[test]
+fn many_short_lines_outlasted_the_time_budget() {
+    asked_at_least(100_000 * 2 / 4_096, &"\n".repeat(100_000), "a\nb");
+    asked_at_least(100_000 * 2 / 4_096, "x", &"a\nb\n".repeat(50_000));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 

@@ -20,6 +20,8 @@ pub(super) struct Window {
 const MAX_REPEATS: usize = 4;
 /// How many lines may have been put in or taken out.
 const SHIFT: usize = 2;
+/// Patience is asked after so many lines.
+const LINES_A_LOOK: usize = 4096;
 
 #[derive(Clone, Copy)]
 struct Candidate {
@@ -40,10 +42,14 @@ pub(super) fn windows(
     folded_needle: &Folded<'_>,
     patience: &dyn Patience,
 ) -> Vec<Window> {
+    let is_over = |number: usize| number.is_multiple_of(LINES_A_LOOK) && patience.is_over();
     let needle_lines = needle.lines().count();
     let mut places: HashMap<&[u8], Vec<usize>> = HashMap::new();
     let mut wanted = 0_u32;
     for number in 0..needle_lines {
+        if is_over(number) {
+            return Vec::new();
+        }
         let line = folded_needle.line(number);
         if !line.is_empty() {
             wanted = wanted.saturating_add(1);
@@ -53,18 +59,24 @@ pub(super) fn windows(
             }
         }
     }
-    if wanted < 2 || patience.is_over() {
+    if wanted < 2 {
         return Vec::new();
     }
 
     let mut votes = vec![0_u32; folded_text.line_count() + needle_lines];
     for number in 0..folded_text.line_count() {
+        if is_over(number) {
+            return Vec::new();
+        }
         for place in places.get(folded_text.line(number)).into_iter().flatten() {
             votes[number + needle_lines - place] += 1;
         }
     }
     let mut best: Vec<Candidate> = Vec::new();
     for start in 0..votes.len() {
+        if is_over(start) {
+            return Vec::new();
+        }
         let close = start.saturating_sub(SHIFT)..votes.len().min(start + SHIFT + 1);
         let score = votes[close].iter().sum::<u32>().min(wanted);
         if score.saturating_mul(2) >= wanted && votes[start] > 0 {
@@ -77,14 +89,11 @@ pub(super) fn windows(
     }
     best.sort_by_key(|candidate| std::cmp::Reverse((candidate.score, candidate.exact)));
 
-    let mut windows = Vec::new();
-    for candidate in best {
-        if patience.is_over() {
-            break;
-        }
-        windows.extend(window(text, folded_text, needle, folded_needle, candidate.shifted_start, patience));
-    }
-    windows
+    best.into_iter()
+        .filter_map(|candidate| {
+            window(text, folded_text, needle, folded_needle, candidate.shifted_start, patience)
+        })
+        .collect()
 }
 
 /// Keeps the best candidates that do not overlap; they come in order.
@@ -122,6 +131,9 @@ fn window(
     let mut all = BTreeSet::from([NearMissReason::SomeLinesDiffer]);
     let (mut equal, mut wanted, mut equal_bytes, mut wanted_bytes) = (0, 0, 0, 0);
     for (number, needle_line) in needle_lines.iter().enumerate() {
+        if number.is_multiple_of(LINES_A_LOOK) && patience.is_over() {
+            return None;
+        }
         let folded = folded_needle.line(number);
         if folded.is_empty() {
             continue;
