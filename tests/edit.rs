@@ -308,17 +308,18 @@ async fn no_match_leaves_the_file_as_it_is(world: World) {
     check(
         &answer,
         expect![[r#"
-        FS_EDIT_NOT_FOUND: `old_string` does not occur in the file
-        no part of the file nearly matches it
-        remedy: read the part that is to change, and copy `old_string` from it exactly
-        --
-        code: FS_EDIT_NOT_FOUND
-        message: `old_string` does not occur in the file
-        path: f
-        remedy: read the part that is to change, and copy `old_string` from it exactly
-        retryable: false
-        published: No
-    "#]],
+            FS_EDIT_NOT_FOUND: `old_string` does not occur in the file
+            path: `f`
+            no part of the file nearly matches it
+            remedy: read the part that is to change, and copy `old_string` from it exactly
+            --
+            code: FS_EDIT_NOT_FOUND
+            message: `old_string` does not occur in the file
+            path: f
+            remedy: read the part that is to change, and copy `old_string` from it exactly
+            retryable: false
+            published: No
+        "#]],
     );
 }
 
@@ -335,21 +336,22 @@ async fn a_tab_that_was_shown_as_a_tab_is_pointed_out(world: World) {
     check(
         &answer,
         expect![[r#"
-        FS_EDIT_NOT_FOUND: `old_string` does not occur in the file; 1 place nearly matches
-        near miss at lines 1-3, differs in tabs or spaces:
-        1: 	if x {
-        2: 		y()
-        3: 	}
-        remedy: if a place shown is meant, copy `old_string` from it exactly; else read the file again
-        --
-        code: FS_EDIT_NOT_FOUND
-        message: `old_string` does not occur in the file; 1 place nearly matches
-        path: f
-        remedy: if a place shown is meant, copy `old_string` from it exactly; else read the file again
-        retryable: false
-        published: No
-        near_miss: 1-3 ["\tif x {", "\t\ty()", "\t}"] TabsOrSpaces
-    "#]],
+            FS_EDIT_NOT_FOUND: `old_string` does not occur in the file; 1 place nearly matches
+            path: `f`
+            near miss at lines 1-3, differs in tabs or spaces:
+            1: 	if x {
+            2: 		y()
+            3: 	}
+            remedy: if a place shown is meant, copy `old_string` from it exactly; else read the file again
+            --
+            code: FS_EDIT_NOT_FOUND
+            message: `old_string` does not occur in the file; 1 place nearly matches
+            path: f
+            remedy: if a place shown is meant, copy `old_string` from it exactly; else read the file again
+            retryable: false
+            published: No
+            near_miss: 1-3 ["\tif x {", "\t\ty()", "\t}"] TabsOrSpaces
+        "#]],
     );
 }
 

@@ -149,18 +149,18 @@ async fn names_that_look_alike_are_told_and_never_opened(world: World) {
     check(
         &answer,
         expect![[r#"
-        FS_NOT_FOUND: nothing is at `/workspace/notes.md`; similar names there: `Notes.md`
-        similar names there: `Notes.md`
-        remedy: if one of the similar names is meant, use it exactly as it is spelled there
-        --
-        code: FS_NOT_FOUND
-        message: nothing is at `/workspace/notes.md`; similar names there: `Notes.md`
-        path: notes.md
-        remedy: if one of the similar names is meant, use it exactly as it is spelled there
-        retryable: false
-        published: No
-        similar_names: Notes.md
-    "#]],
+            FS_NOT_FOUND: nothing is at `/workspace/notes.md`
+            similar names there: `Notes.md`
+            remedy: if one of the similar names is meant, use it exactly as it is spelled there
+            --
+            code: FS_NOT_FOUND
+            message: nothing is at `/workspace/notes.md`
+            path: notes.md
+            remedy: if one of the similar names is meant, use it exactly as it is spelled there
+            retryable: false
+            published: No
+            similar_names: Notes.md
+        "#]],
     );
     // Writing makes the file that was asked for.
     agent.write("notes.md", "new\n").await.ok();

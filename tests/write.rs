@@ -175,20 +175,20 @@ async fn an_existing_file_that_was_not_seen_is_not_replaced(world: World) {
     check(
         &answer,
         expect![[r#"
-        FS_NOT_OBSERVED: `/workspace/f` is there already: a regular file of 18 bytes of text
-        what is there: a regular file of 18 bytes, text
-        remedy: read it first, then retry
-        --
-        code: FS_NOT_OBSERVED
-        message: `/workspace/f` is there already: a regular file of 18 bytes of text
-        path: f
-        remedy: read it first, then retry
-        retryable: false
-        published: No
-        kind: Regular
-        size_bytes: 18
-        is_text: true
-    "#]],
+            FS_NOT_OBSERVED: `/workspace/f` is there already, and it was not seen before
+            what is there: a regular file of 18 bytes, text
+            remedy: read it first, then retry
+            --
+            code: FS_NOT_OBSERVED
+            message: `/workspace/f` is there already, and it was not seen before
+            path: f
+            remedy: read it first, then retry
+            retryable: false
+            published: No
+            kind: Regular
+            size_bytes: 18
+            is_text: true
+        "#]],
     );
     world.expect("f", "two hundred lines\n").await;
 

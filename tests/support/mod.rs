@@ -20,6 +20,7 @@ pub(crate) mod wire;
 
 use std::fmt;
 use std::io::Write as _;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -126,15 +127,27 @@ pub(crate) use case;
 
 macro_rules! test {
     ($setup:ident $place:ident $policy:ident $case:ident) => {
-        // The client's connection lives on the worker, so that it hears the server's good-bye while the test waits.
-        #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-        async fn $case() {
-            use $crate::support::{Place, Policy, Setup, World};
-            super::$case(World::new(Setup::$setup, Place::$place, Policy::$policy).await).await;
+        #[test]
+        fn $case() {
+            use $crate::support::{Place, Policy, Setup, run};
+            run(Setup::$setup, Place::$place, Policy::$policy, |world| Box::pin(super::$case(world)));
         }
     };
 }
 pub(crate) use test;
+
+/// Runs a case in a world of its own. The case comes boxed, so that a runtime that blocks on it is compiled once and
+/// not for every case and set-up.
+pub(crate) fn run(
+    setup: Setup,
+    place: Place,
+    policy: Policy,
+    case: fn(World) -> Pin<Box<dyn Future<Output = ()>>>,
+) {
+    // The client's connection lives on the worker, so that it hears the server's good-bye while the test waits.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    runtime.block_on(async { case(World::new(setup, place, policy).await).await });
+}
 
 macro_rules! not_applicable {
     ($case:ident $why:literal) => {

@@ -24,13 +24,7 @@ pub const MAX_LINKS: usize = 40;
 /// `FS_NOT_FOUND`: nothing is at the path.
 pub fn not_found(path: impl Into<String>, similar_names: Vec<String>) -> FsError {
     let path = path.into();
-    let message = match similar_names.as_slice() {
-        [] => format!("nothing is at `{path}`"),
-        names => {
-            let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-            format!("nothing is at `{path}`; similar names there: {}", quoted.join(", "))
-        }
-    };
+    let message = format!("nothing is at `{path}`");
     FsError::new(ErrorKind::NotFound { similar_names }, message).with_path(path)
 }
 
@@ -86,13 +80,7 @@ pub fn not_readable(path: impl Into<String>) -> FsError {
 /// `FS_NOT_OBSERVED`: something stands where only a creation was allowed.
 pub fn not_observed(path: impl Into<String>, existing: Existing) -> FsError {
     let path = path.into();
-    let text = match existing.text {
-        Some(true) => " of text",
-        Some(false) => " that are no text",
-        None => "",
-    };
-    let message =
-        format!("`{path}` is there already: {} of {} bytes{text}", existing.kind.noun(), existing.size);
+    let message = format!("`{path}` is there already, and it was not seen before");
     FsError::new(ErrorKind::NotObserved { existing: Some(existing) }, message).with_path(path)
 }
 

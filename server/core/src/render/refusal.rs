@@ -33,7 +33,7 @@ pub(super) fn text(error: &FsError) -> String {
     let message = clip(error.message(), MAX_MESSAGE_BYTES);
     let mut text = format!("{}: {message}", error.code());
     if let Some(path) = error.path()
-        && !message.contains(path)
+        && !names_path(&message, path)
     {
         push(&mut text, format_args!("\npath: `{}`", clip(path, MAX_PATH_BYTES)));
     }
@@ -54,6 +54,11 @@ pub(super) fn text(error: &FsError) -> String {
         push(&mut text, format_args!("\nremedy: {}", one_line(remedy, MAX_REMEDY_BYTES)));
     }
     text
+}
+
+/// Whether a message names a path, as it was asked for or by the end of its canonical form.
+fn names_path(message: &str, path: &str) -> bool {
+    message.contains(&format!("`{path}`")) || message.contains(&format!("/{path}`"))
 }
 
 /// The facts of an error that a reader needs and its message does not name.

@@ -136,7 +136,7 @@ async fn a_call_without_a_session() {
         FS_NOT_OBSERVED: a call without a session has seen nothing, so it cannot edit
         path: `a.txt`
         remedy: open a session and read the file in it, then retry in that session
-        FS_NOT_OBSERVED: `/workspace/a.txt` is there already: a regular file of 4 bytes of text
+        FS_NOT_OBSERVED: `/workspace/a.txt` is there already, and it was not seen before
         what is there: a regular file of 4 bytes, text
         remedy: open a session and read the file in it, then retry in that session
         created `/workspace/b.txt` (4 bytes)

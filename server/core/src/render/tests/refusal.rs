@@ -369,3 +369,24 @@ fn an_effect_that_may_be_there_is_told() {
         remedy: report this"#]],
     );
 }
+
+#[test]
+fn a_path_that_is_a_letter_of_the_message_is_still_told() {
+    let error = FsError::new(ErrorKind::NotDirectory, "the file is no directory").with_path("f");
+    check(
+        error,
+        expect![[r#"
+            FS_NOT_DIRECTORY: the file is no directory
+            path: `f`"#]],
+    );
+}
+
+#[test]
+fn a_path_that_the_message_names_is_told_once() {
+    for path in ["notes.txt", "/workspace/notes.txt", "space/notes.txt"] {
+        let error =
+            FsError::new(ErrorKind::NotDirectory, "`/workspace/notes.txt` is no directory").with_path(path);
+        let told_again = super::super::error(&error).contains("path:");
+        assert_eq!(told_again, path == "space/notes.txt", "{path}");
+    }
+}
