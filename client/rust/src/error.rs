@@ -3,7 +3,7 @@
 use std::fmt;
 
 use thiserror::Error;
-use tonic::Status;
+use tonic::{Status, TimeoutExpired};
 use tonic_types::StatusExt as _;
 use toolfs_contract::code::{CallReason, ERROR_DOMAIN};
 use toolfs_contract::v1::{self, FsErrorCode, execute_response::Outcome, fs_error::Detail};
@@ -56,8 +56,25 @@ impl Error {
     }
 
     pub(crate) fn from_status(status: Status) -> Error {
+        if is_local_timeout(&status) {
+            let status = Status::deadline_exceeded("the deadline was over before the server answered");
+            let reason = Reason::Call(CallReason::DeadlineExceeded);
+            return Error::Call(Box::new(CallFailure { reason, status }));
+        }
         Error::Call(Box::new(CallFailure { reason: Reason::of(&status), status }))
     }
+}
+
+/// Whether our own timer ended the call: the transport calls that cancelled, which it is not.
+fn is_local_timeout(status: &Status) -> bool {
+    let mut cause = std::error::Error::source(status);
+    while let Some(error) = cause {
+        if error.is::<TimeoutExpired>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 /// The code of an `FsError`. It keeps the spelling of codes that this client does not know.
@@ -256,6 +273,14 @@ mod tests {
         for reason in CallReason::ALL.iter().copied() {
             assert_eq!(reason_of(reason.as_str(), ERROR_DOMAIN), Reason::Call(reason));
         }
+    }
+
+    #[test]
+    fn a_deadline_that_our_own_timer_ended_is_not_a_cancellation() {
+        let error = Error::from_status(Status::from_error(Box::new(TimeoutExpired(()))));
+        let Error::Call(failure) = error else { panic!("{error:?}") };
+        assert_eq!(failure.status().code(), tonic::Code::DeadlineExceeded);
+        assert_eq!(*failure.reason(), Reason::Call(CallReason::DeadlineExceeded));
     }
 
     #[test]
