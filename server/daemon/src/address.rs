@@ -80,7 +80,7 @@ impl Address {
 
     /// Starts to listen. The returned address has the port that the system chose.
     ///
-    /// A socket that a server left behind is replaced; one that a server answers on is not.
+    /// A socket that a server left behind is replaced; one that somebody listens on is not.
     ///
     /// # Errors
     /// [`AddressError::Taken`], [`AddressError::NotASocket`], [`AddressError::Bind`]
@@ -106,15 +106,25 @@ impl Address {
     }
 
     async fn clear_the_way(&self, path: &Path) -> Result<(), AddressError> {
+        let failed = |source| AddressError::Bind { address: self.clone(), source };
         match std::fs::symlink_metadata(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(source) => Err(AddressError::Bind { address: self.clone(), source }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(source) => return Err(failed(source)),
             Ok(metadata) if !metadata.file_type().is_socket() => {
-                Err(AddressError::NotASocket(path.to_owned()))
+                return Err(AddressError::NotASocket(path.to_owned()));
             }
-            Ok(_) if UnixStream::connect(path).await.is_ok() => Err(AddressError::Taken(self.clone())),
-            // Left behind: the rename in `bind_private` replaces it.
-            Ok(_) => Ok(()),
+            Ok(_) => {}
+        }
+        // Only a refusal says that nobody listens. A server that is too busy to accept, one of another user, or a
+        // socket of another type answers with other errors, and is in use.
+        match UnixStream::connect(path).await {
+            Ok(_) => Err(AddressError::Taken(self.clone())),
+            Err(error) => match error.kind() {
+                // Left behind, or gone by now: the rename in `bind_private` replaces it.
+                io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => Ok(()),
+                io::ErrorKind::WouldBlock => Err(AddressError::Taken(self.clone())),
+                _ => Err(failed(error)),
+            },
         }
     }
 }
@@ -231,5 +241,18 @@ mod tests {
         tempfile::NamedTempFile::new_in(&directory).unwrap().persist(&path).unwrap();
         assert!(matches!(Address::Unix(path.clone()).bind().await, Err(AddressError::NotASocket(_))));
         assert!(path.exists());
+    }
+
+    /// Connecting to it fails, and not because nobody listens.
+    #[tokio::test]
+    async fn a_live_socket_that_no_stream_can_connect_to_is_not_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s");
+        let other = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
+        let refused = Address::Unix(path.clone()).bind().await;
+        assert!(matches!(refused, Err(AddressError::Bind { .. })), "{refused:?}");
+        let sender = std::os::unix::net::UnixDatagram::unbound().unwrap();
+        sender.send_to(b"still there", &path).unwrap();
+        assert_eq!(other.recv(&mut [0; 64]).unwrap(), 11);
     }
 }
