@@ -237,6 +237,24 @@ async fn a_client_that_froze_does_not_make_the_end_a_failure() {
     assert_eq!(status.code(), Some(0), "{errors}");
 }
 
+/// The frozen client holds up the drain, until somebody does not want to wait for its limit.
+#[tokio::test(flavor = "current_thread")]
+async fn a_second_signal_ends_a_drain_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().to_str().unwrap();
+    let server = Server::start(&["--root", root, "--listen", "127.0.0.1:0", "--drain-limit-s", "600"]);
+    let address = server.address();
+    let frozen = Client::connect(&address).await.unwrap();
+    frozen.tools().await.unwrap();
+    server.terminate();
+    // It listens no more once it has heard the first one. Two that come at once count as one.
+    while TcpStream::connect(&address).is_ok() {
+        std::thread::yield_now();
+    }
+    let (status, errors) = server.stop();
+    assert_eq!(status.code(), Some(5), "{errors}");
+}
+
 /// A mutation that was begun is finished, and its caller told, although the server was asked to end meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_in_flight_at_sigterm_ends_whole() {

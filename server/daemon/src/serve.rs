@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use thiserror::Error;
-use toolfs_core::error::FsError;
+use tokio::runtime::Runtime;
+use toolfs_core::error::{Code, FsError};
 use toolfs_grpc::{Drain, ServeError, Server};
 use toolfs_tools::Executor;
 
@@ -20,6 +21,10 @@ use crate::{exit, output, ready, signal, wiring};
 
 /// How often sessions that expired are looked for.
 const SESSION_SWEEP: Duration = Duration::from_secs(60);
+
+/// How long work that blocks a thread may go on when everything else has ended. Calls that still run then were told to
+/// stop before, and a mutation that is cut leaves what a crash leaves: the old content or the new.
+const LAST_WORK: Duration = Duration::from_secs(1);
 
 /// Why a server did not come up, or fell.
 #[derive(Debug, Error)]
@@ -35,9 +40,18 @@ pub enum RunError {
     Serve(#[from] ServeError),
 }
 
-/// Runs the command: logging before configuration, configuration before binding, binding before ready.
+impl RunError {
+    fn exit_code(&self) -> u8 {
+        match self {
+            RunError::Open(error) if error.code() == Code::InvalidArgument => exit::USAGE,
+            RunError::Open(_) | RunError::Address(_) => exit::CANNOT_START,
+            RunError::Serve(_) => exit::FAILURE,
+        }
+    }
+}
+
+/// Runs the command.
 pub fn main(args: Box<ServeArgs>, environment: &Environment) -> ExitCode {
-    let log = args.log.clone();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -45,12 +59,19 @@ pub fn main(args: Box<ServeArgs>, environment: &Environment) -> ExitCode {
             return ExitCode::from(exit::CANNOT_START);
         }
     };
+    let code = run_on(&runtime, *args, environment);
+    leave(runtime);
+    ExitCode::from(code)
+}
+
+/// Logging before configuration, configuration before binding, binding before ready.
+fn run_on(runtime: &Runtime, args: ServeArgs, environment: &Environment) -> u8 {
     let _inside = runtime.enter();
-    let telemetry = match Telemetry::start(&log, environment) {
+    let telemetry = match Telemetry::start(&args.log, environment) {
         Ok(telemetry) => telemetry,
         Err(error) => return refuse(&error),
     };
-    let config = match ServeConfig::resolve(*args, environment) {
+    let config = match ServeConfig::resolve(args, environment) {
         Ok(config) => config,
         Err(error) => return refuse(&error),
     };
@@ -72,12 +93,18 @@ pub fn main(args: Box<ServeArgs>, environment: &Environment) -> ExitCode {
             }
             Err(error) => {
                 output::complain(&error.to_string());
-                exit::CANNOT_START
+                error.exit_code()
             }
         }
     });
     telemetry.stop();
-    ExitCode::from(code)
+    code
+}
+
+/// Lets go of the runtime. Dropping it would wait for calls that hang in the kernel, on a dead disk for instance, and
+/// the drain limit would be none.
+fn leave(runtime: Runtime) {
+    runtime.shutdown_timeout(LAST_WORK);
 }
 
 /// Serves as configured until `shutdown` resolves. `on_ready` hears when callers can call.
@@ -122,9 +149,9 @@ async fn end_idle_sessions(executor: &Executor) -> Infallible {
     }
 }
 
-fn refuse(error: &dyn std::error::Error) -> ExitCode {
+fn refuse(error: &dyn std::error::Error) -> u8 {
     output::complain(&error.to_string());
-    ExitCode::from(exit::USAGE)
+    exit::USAGE
 }
 
 /// A start-up error with its path and its cause: whoever starts a server may see both.
@@ -137,4 +164,41 @@ fn describe(error: &FsError) -> String {
         text = format!("{text}: {cause}");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn work_that_hangs_in_the_kernel_does_not_keep_the_process_alive() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        let (hang, hung) = mpsc::channel::<()>();
+        let (began, begun) = mpsc::channel();
+        runtime.spawn_blocking(move || {
+            began.send(()).unwrap();
+            let _ = hung.recv();
+        });
+        begun.recv().unwrap();
+        let (leaving, left) = mpsc::channel();
+        std::thread::spawn(move || {
+            leave(runtime);
+            leaving.send(()).unwrap();
+        });
+        assert_eq!(left.recv_timeout(LAST_WORK * 20), Ok(()));
+        drop(hang);
+    }
+
+    #[test]
+    fn a_root_that_is_mistyped_is_wrong_usage_and_not_a_failed_start() {
+        let exit_code_for = |root: &str| {
+            let args = ServeArgs { roots: vec![root.into()], ..ServeArgs::default() };
+            let config = ServeConfig::resolve(args, &Environment::default()).unwrap();
+            RunError::Open(wiring::wire(&config).unwrap_err()).exit_code()
+        };
+        assert_eq!(exit_code_for("=/workspace"), exit::USAGE);
+        assert_eq!(exit_code_for("/no/such/directory"), exit::CANNOT_START);
+    }
 }
