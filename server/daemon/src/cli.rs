@@ -20,7 +20,7 @@ Start here:
   toolfs call read '{\"file_path\":\"README.md\"}'           one tool call, printed as a model would see it
 
 Exit codes: 0 done; 1 failed; 2 wrong usage or configuration; 3 cannot start; 4 the tool refused the call;
-5 calls were cut at the drain limit.";
+5 calls were cut, at the drain limit or by a second signal.";
 
 /// The commands.
 #[derive(Clone, Debug, Subcommand)]
@@ -202,5 +202,16 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn each_variable_is_named_in_the_help() {
+        let mut command = Cli::command();
+        let help: String = ["serve", "call"]
+            .map(|name| command.find_subcommand_mut(name).unwrap().render_long_help().to_string())
+            .concat();
+        for (variable, _) in crate::env::VARIABLES {
+            assert!(help.contains(variable), "{variable}");
+        }
     }
 }

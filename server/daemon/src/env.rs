@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-/// The variables that the command looks at. Flags beat them, they beat defaults.
+/// The variables of the command's own, which the help of its flags repeats. Flags beat them, they beat defaults.
 ///
-/// The names are listed in one table, which the help of each flag repeats.
+/// Beside these, RUST_LOG and those of OpenTelemetry are read.
 pub const VARIABLES: &[(&str, &str)] = &[
     ("TOOLFS_ROOT", "what `serve` serves: DIR[=NAME], several separated by `:`"),
     ("TOOLFS_LISTEN", "where `serve` listens: addresses separated by `,`"),

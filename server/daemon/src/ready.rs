@@ -38,7 +38,7 @@ impl Ready {
             None => ("{}".to_owned(), "toolfs.v1.ToolService/ListTools"),
         };
         let request = shell_quoted(&request);
-        for address in self.listen.iter().take(1) {
+        if let Some(address) = self.listen.first() {
             let (grpcurl, buf) = match address {
                 Address::Tcp(address) => (
                     format!("grpcurl -plaintext -d {request} {address} {method}"),

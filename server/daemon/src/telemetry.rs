@@ -5,11 +5,9 @@
 
 use std::time::Duration;
 
-use opentelemetry::propagation::TextMapCompositePropagator;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_otlp::SpanExporter;
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::propagation::{BaggagePropagator, TraceContextPropagator};
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use thiserror::Error;
 use tracing::Subscriber;
@@ -102,10 +100,6 @@ fn provider(environment: &Environment) -> Result<Option<SdkTracerProvider>, Tele
     if endpoint.is_none() || environment.get("OTEL_SDK_DISABLED") == Some("true") {
         return Ok(None);
     }
-    opentelemetry::global::set_text_map_propagator(TextMapCompositePropagator::new(vec![
-        Box::new(TraceContextPropagator::new()),
-        Box::new(BaggagePropagator::new()),
-    ]));
     // The exporter reads endpoint, headers and time-outs from the environment, as its specification says.
     let exporter = SpanExporter::builder()
         .with_tonic()

@@ -29,6 +29,9 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many names of the first root are looked at for a sample to read.
 const SAMPLE_LOOKS: usize = 1_000;
 
+/// How large a sample may be: it is read whole to see that it is text, and the server is not ready before.
+const SAMPLE_BYTES: u64 = 1 << 20;
+
 /// The parts of a server that a configuration asks for.
 #[derive(Debug)]
 pub struct Wired {
@@ -113,9 +116,10 @@ fn provider(config: &ServeConfig, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Prov
     }
 }
 
-/// The name of a tree in memory: `NAME`, or what `DIR=NAME` calls a directory on disk.
+/// The name of a tree in memory: `NAME`, or what `DIR=NAME` calls a directory on disk. As there, `NAME` starts at the
+/// last `=/`.
 fn memory_root(root: &str) -> Result<Vec<u8>> {
-    let name = root.rsplit_once('=').map_or(root, |(_, name)| name);
+    let name = root.rfind("=/").map_or(root, |at| &root[at + 1..]);
     if name.starts_with('/') {
         return Ok(name.as_bytes().to_vec());
     }
@@ -152,6 +156,10 @@ async fn sample(provider: &dyn Provider, root: &[u8]) -> Option<String> {
     for name in names.into_iter().take(8) {
         let path = format!("{}/{name}", String::from_utf8_lossy(root).trim_end_matches('/'));
         let target = provider.resolve_path(&abort, &path).await.ok()?;
+        let stat = provider.stat(&abort, &target.key, false).await.ok()?;
+        if stat.size_bytes > SAMPLE_BYTES {
+            continue;
+        }
         let window = toolfs_core::window::LineWindow {
             first_line: 1,
             max_lines: 1,
@@ -174,12 +182,30 @@ fn is_plain_file(entry: &Entry) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use crate::cli::ServeArgs;
+    use crate::env::Environment;
+
     use super::*;
 
     #[test]
     fn a_tree_in_memory_is_named_absolutely() {
         assert_eq!(memory_root("/workspace").unwrap(), b"/workspace");
         assert_eq!(memory_root(".=/workspace").unwrap(), b"/workspace");
+        assert_eq!(memory_root("/a=b").unwrap(), b"/a=b");
         assert!(memory_root(".").unwrap_err().message().contains("/workspace"));
+    }
+
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "a test makes its files itself")]
+    async fn a_huge_file_does_not_hold_up_the_start() {
+        let directory = tempfile::tempdir().unwrap();
+        let huge = "a\n".repeat(usize::try_from(SAMPLE_BYTES).unwrap());
+        std::fs::write(directory.path().join("README"), huge).unwrap();
+        std::fs::write(directory.path().join("notes"), "alpha\n").unwrap();
+        let roots = vec![format!("{}=/workspace", directory.path().display())];
+        let args = ServeArgs { roots, ..ServeArgs::default() };
+        let config = ServeConfig::resolve(args, &Environment::default()).unwrap();
+        let ready = ready(&wire(&config).unwrap(), &config, Vec::new()).await.unwrap();
+        assert_eq!(ready.sample.as_deref(), Some("/workspace/notes"));
     }
 }
