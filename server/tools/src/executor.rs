@@ -237,7 +237,7 @@ impl Executor {
             ForgetPaths::All => ForgetScope::All,
             ForgetPaths::Paths(paths) => {
                 let limits = &self.parts.limits;
-                let found = open::find_all(&*self.parts.provider, limits, &session.cwd, &paths).await;
+                let found = open::find_all(&*self.parts.provider, limits, &session, &paths).await;
                 let attempt = Attempt { tool: None, in_session: true };
                 ForgetScope::Targets(found.map_err(|error| remedy::add(error, attempt))?)
             }

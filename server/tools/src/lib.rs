@@ -7,6 +7,7 @@ mod answer;
 mod call;
 mod edit;
 mod executor;
+mod fence;
 mod lock;
 mod open;
 mod order;

@@ -10,8 +10,9 @@ use toolfs_provider::Provider;
 use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::request::ResolveRequest;
 
+use crate::fence::Fence;
 use crate::remedy;
-use crate::session::OpenSession;
+use crate::session::{OpenSession, Session};
 
 /// Where a new session stands.
 #[derive(Debug)]
@@ -50,20 +51,19 @@ pub(crate) async fn stand(
     Ok(Standing { cwd, roots, shown_roots })
 }
 
-/// The targets of paths, resolved as a tool's would be in a session that stands in `cwd`.
+/// The targets of paths, resolved as a tool's would be in a session.
 pub(crate) async fn find_all(
     provider: &dyn Provider,
     limits: &Limits,
-    cwd: &Target,
+    session: &Session,
     paths: &[String],
 ) -> Result<Vec<TargetKey>> {
     let abort = AbortSignal::new();
+    let fence = Fence { provider, abort: &abort, cwd: Some(&session.cwd), roots: &session.roots };
     let mut found = Vec::with_capacity(paths.len());
     for path in paths {
         let path = FilePath::parse("paths", path, limits)?;
-        let request =
-            ResolveRequest { cwd: Some(cwd.raw_path.clone()), path: path.as_str().as_bytes().to_vec() };
-        let resolved = provider.resolve(&abort, &request).await;
+        let resolved = fence.resolve(&path).await;
         found.push(resolved.map_err(|error| error.with_path(display_form(path.as_str().as_bytes())))?.key);
     }
     Ok(found)

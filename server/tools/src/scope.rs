@@ -11,15 +11,15 @@ use toolfs_core::guard::{EditGuard, Observation, WriteGuard};
 use toolfs_core::id::SessionKey;
 use toolfs_core::limit::Limits;
 use toolfs_core::notice::{Notice, NoticeKind};
-use toolfs_core::target::{FileKind, Target, TargetKey, display_form};
+use toolfs_core::target::{FileKind, Target, display_form};
 use toolfs_policy::PolicyGate;
 use toolfs_provider::abort::{AbortSignal, aborted};
-use toolfs_provider::request::ResolveRequest;
 use toolfs_provider::{Provider, refusal};
 
+use crate::fence::Fence;
 use crate::lock::{Turn, Turns};
 use crate::order::OrderSource;
-use crate::remedy::{self, SESSION_ROOTS_RULE};
+use crate::remedy;
 use crate::session::{Session, SessionMode};
 use crate::span;
 
@@ -40,14 +40,19 @@ pub(crate) struct Scope<'a> {
 impl Scope<'_> {
     /// Finds what a path leads to, beneath the roots of the session.
     pub(crate) async fn locate(&self, path: &FilePath) -> Result<Target> {
-        let target = self.resolve(path).await?;
-        let narrowed = self.session.map_or(&[][..], |session| &session.roots);
-        if narrowed.is_empty() || self.is_beneath(narrowed, &target.key).await? {
-            return Ok(target);
+        let fence = Fence {
+            provider: self.provider,
+            abort: self.abort,
+            cwd: self.session.map(|session| &session.cwd),
+            roots: self.session.map_or(&[][..], |session| &session.roots),
+        };
+        match fence.resolve(path).await {
+            Ok(target) => Ok(target),
+            Err(error) if is_about_a_parent(error.code()) && !path.as_str().starts_with('/') => {
+                Err(self.blame_cwd(error).await)
+            }
+            Err(error) => Err(in_terms_of_the_tool(error)),
         }
-        let asked = display_form(path.as_str().as_bytes());
-        let message = format!("`{asked}` lies outside of the roots of this session");
-        Err(FsError::new(ErrorKind::SandboxDenied { rule: SESSION_ROOTS_RULE.to_owned() }, message))
     }
 
     /// Finds what a path leads to, if it may be changed.
@@ -137,18 +142,6 @@ impl Scope<'_> {
         self.session.map(|session| &session.key)
     }
 
-    async fn resolve(&self, path: &FilePath) -> Result<Target> {
-        let cwd = self.session.map(|session| session.cwd.raw_path.clone());
-        let request = ResolveRequest { cwd, path: path.as_str().as_bytes().to_vec() };
-        match self.provider.resolve(self.abort, &request).await {
-            Ok(target) => Ok(target),
-            Err(error) if is_about_a_parent(error.code()) && !path.as_str().starts_with('/') => {
-                Err(self.blame_cwd(error).await)
-            }
-            Err(error) => Err(in_terms_of_the_tool(error)),
-        }
-    }
-
     /// A relative path that leads nowhere may do so because the session's directory is gone: that is said then.
     async fn blame_cwd(&self, error: FsError) -> FsError {
         let Some(session) = self.session else { return error };
@@ -162,15 +155,6 @@ impl Scope<'_> {
         let message =
             format!("the working directory `{}` of this session is no more", session.cwd.display_path);
         remedy::for_lost_cwd(FsError::new(error.kind().clone(), message))
-    }
-
-    async fn is_beneath(&self, roots: &[Target], target: &TargetKey) -> Result<bool> {
-        for root in roots {
-            if self.provider.contains(self.abort, &root.key, target).await? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     /// Does something that may be given up at any point, until the call is aborted.

@@ -242,6 +242,54 @@ async fn a_narrowed_session_reaches_nothing_outside_and_stands_in_its_first_root
 }
 
 #[tokio::test]
+async fn a_narrowed_session_learns_nothing_of_what_lies_outside() {
+    let world = World::new();
+    for path in ["one/a.txt", "one/deep/b.txt", "private/secret.txt"] {
+        world.put(path, "content\n");
+    }
+    world.link("one/way", "../private");
+    world.link("private/back", "../one");
+    let session = world.open_as(narrowed_to(&["one"])).await;
+    // There and not there, a file and a directory, out and in again: one answer for all.
+    for path in [
+        "../private/secret.txt",
+        "../private/secret.txt/x",
+        "../private/missing.txt/x",
+        "../private/../one/a.txt",
+        "../missing/../one/a.txt",
+        "/workspace/private/../one/a.txt",
+        "way/secret.txt/x",
+        "way/missing",
+        "way/../one/a.txt",
+        "way/back/a.txt",
+    ] {
+        for call in [read(path), write(path, "x"), edit(path, "content", "x")] {
+            let refused = world.run(&session, call).await;
+            let rule = "session-roots".to_owned();
+            assert_eq!(refusal(&refused).kind(), &ErrorKind::SandboxDenied { rule }, "{path}");
+        }
+        let request = ForgetObservations {
+            caller: Caller::Local,
+            session: session.clone(),
+            scope: ForgetPaths::Paths(vec![path.into()]),
+        };
+        let forgotten = world.executor.forget_observations(request).await.unwrap_err();
+        assert!(forgotten.to_string().starts_with("FS_SANDBOX_DENIED"), "{path}: {forgotten}");
+    }
+    // Inside, a path answers as ever.
+    for (path, expected) in [
+        ("deep/../a.txt", None),
+        ("./deep//b.txt", None),
+        ("../one/a.txt", None),
+        ("/workspace/one/a.txt", None),
+        ("a.txt/x", Some(Code::NotDirectory)),
+        ("gone/../a.txt", Some(Code::NotFound)),
+    ] {
+        assert_eq!(code(&world.run(&session, read(path)).await), expected, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn each_session_has_its_own_observations() {
     let world = World::new();
     world.put("a.txt", "one\n");

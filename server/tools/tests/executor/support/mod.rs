@@ -158,6 +158,11 @@ impl World {
         self.files.put(&absolute(path), content.to_owned());
     }
 
+    /// Makes a link, as somebody outside would.
+    pub(crate) fn link(&self, path: &str, points_to: &str) {
+        self.files.make_link(&absolute(path), points_to);
+    }
+
     /// Removes a file, as somebody outside would.
     pub(crate) fn delete(&self, path: &str) {
         assert!(self.files.remove(&absolute(path)), "nothing is at {path}");
