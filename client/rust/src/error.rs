@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use prost::Message as _;
 use thiserror::Error;
 use tonic::{Status, TimeoutExpired};
 use tonic_types::StatusExt as _;
@@ -49,7 +50,7 @@ impl Error {
     pub fn is_retryable(&self) -> bool {
         match self {
             Error::Tool(error) => error.is_retryable(),
-            Error::Call(failure) => failure.status().code() == tonic::Code::Unavailable,
+            Error::Call(failure) => failure.is_retryable(),
             Error::Connect { .. } => true,
             Error::Protocol(_) => false,
         }
@@ -59,9 +60,9 @@ impl Error {
         if is_local_timeout(&status) {
             let status = Status::deadline_exceeded("the deadline was over before the server answered");
             let reason = Reason::Call(CallReason::DeadlineExceeded);
-            return Error::Call(Box::new(CallFailure { reason, status }));
+            return Error::Call(Box::new(CallFailure { reason, error: None, status }));
         }
-        Error::Call(Box::new(CallFailure { reason: Reason::of(&status), status }))
+        Error::Call(Box::new(CallFailure::of(status)))
     }
 }
 
@@ -229,19 +230,44 @@ impl Reason {
 #[error("{}", status.message())]
 pub struct CallFailure {
     reason: Reason,
+    error: Option<v1::FsError>,
     status: Status,
 }
 
 impl CallFailure {
+    fn of(status: Status) -> CallFailure {
+        CallFailure { reason: Reason::of(&status), error: fs_error(&status), status }
+    }
+
     /// Why, as the server told it.
     pub fn reason(&self) -> &Reason {
         &self.reason
+    }
+
+    /// The error that travels with the status, its detail perhaps cut to fit: that of a `cwd` that does not exist, or
+    /// of a call out of time, which tells whether its effect may be there. `None` where there is none.
+    pub fn error(&self) -> Option<&v1::FsError> {
+        self.error.as_ref()
+    }
+
+    /// Whether the same call, with nothing done in between, may succeed.
+    pub fn is_retryable(&self) -> bool {
+        match self.error.as_ref().and_then(|error| error.retryable) {
+            Some(retryable) => retryable,
+            None => self.status.code() == tonic::Code::Unavailable,
+        }
     }
 
     /// The status as it arrived.
     pub fn status(&self) -> &Status {
         &self.status
     }
+}
+
+fn fs_error(status: &Status) -> Option<v1::FsError> {
+    let details = tonic_types::pb::Status::decode(status.details()).ok()?.details;
+    let detail = details.into_iter().find(|detail| detail.type_url.ends_with("/toolfs.v1.FsError"))?;
+    v1::FsError::decode(detail.value.as_slice()).ok()
 }
 
 #[cfg(test)]
@@ -288,5 +314,32 @@ mod tests {
         assert_eq!(reason_of("NEWER", ERROR_DOMAIN), Reason::Unknown("NEWER".into()));
         assert_eq!(reason_of("SESSION_NOT_FOUND", "googleapis.com"), Reason::Transport);
         assert_eq!(Reason::of(&Status::unavailable("gone")), Reason::Transport);
+    }
+
+    #[test]
+    fn a_call_out_of_time_that_changed_nothing_may_be_repeated() {
+        let failure = |published: v1::Published, retryable| {
+            let error = v1::FsError {
+                code: FsErrorCode::FsAborted.into(),
+                published: published.into(),
+                retryable: Some(retryable),
+                ..v1::FsError::default()
+            };
+            let detail = prost_types::Any {
+                type_url: "type.googleapis.com/toolfs.v1.FsError".into(),
+                value: error.encode_to_vec(),
+            };
+            let details = tonic_types::pb::Status { details: vec![detail], ..Default::default() };
+            let code = tonic::Code::DeadlineExceeded;
+            Error::from_status(Status::with_details(code, "", details.encode_to_vec().into()))
+        };
+        assert!(failure(v1::Published::No, true).is_retryable());
+        let maybe = failure(v1::Published::Maybe, false);
+        assert!(!maybe.is_retryable());
+        let Error::Call(maybe) = maybe else { panic!("a status is the failure of a call") };
+        assert_eq!(maybe.error().unwrap().published(), v1::Published::Maybe);
+
+        assert!(Error::from_status(Status::unavailable("gone")).is_retryable());
+        assert!(!Error::from_status(Status::deadline_exceeded("")).is_retryable());
     }
 }
