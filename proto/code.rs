@@ -100,9 +100,10 @@ impl FsError {
     /// assert_eq!(error.grpc_code(), tonic::Code::Aborted);
     /// ```
     pub fn grpc_code(&self) -> Code {
-        let cause = match &self.detail {
-            Some(fs_error::Detail::Aborted(detail)) => detail.cause(),
-            _ => AbortCause::Unspecified,
+        let cause = if let Some(fs_error::Detail::Aborted(detail)) = &self.detail {
+            detail.cause()
+        } else {
+            AbortCause::Unspecified
         };
         self.code().grpc_code(cause)
     }
@@ -139,7 +140,7 @@ macro_rules! call_reasons {
 }
 
 call_reasons! {
-    /// The call names no tool, or one that the server does not know.
+    /// The request holds no call, or one of a kind that the server does not know.
     CallMissing "CALL_MISSING" InvalidArgument;
     /// A mutation has no guard, or one that the server does not know.
     GuardMissing "GUARD_MISSING" InvalidArgument;

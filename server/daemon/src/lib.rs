@@ -1,6 +1,6 @@
 //! The command behind `toolfs`: from what was typed to a server that runs.
 //!
-//! Three steps, one file each: [`cli`] and [`env`] hold settings as typed, [`config`] as meant, [`wiring`] as running.
+//! Three steps, one file each: [`cli`] and [`mod@env`] hold settings as typed, [`config`] as meant, [`wiring`] as running.
 //! [`serve`] puts them in order: logging before configuration, configuration before binding, binding before ready.
 //! Nothing imports this crate but the system tests.
 
