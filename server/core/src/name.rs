@@ -71,38 +71,82 @@ impl Folded {
 }
 
 /// How many letters differ, are missing, are too many or are swapped with their neighbour, when at most `allowed`
-/// are.
+/// are, which is at most [`MAX_TYPOS`].
+///
+/// Only prefixes whose lengths are close are compared with each other, in a band along the diagonal of the usual
+/// table: a path that leaves it has too many typos. So a directory of many long names costs little.
 fn typos(left: &[char], right: &[char], allowed: usize) -> Option<usize> {
+    const BAND: usize = 2 * MAX_TYPOS + 1;
+    const TOO_MANY: usize = MAX_TYPOS + 1;
     if left.len().abs_diff(right.len()) > allowed {
         return None;
     }
-    let mut before_last: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=right.len()).collect();
-    for (i, &letter) in left.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, &other) in right.iter().enumerate() {
-            let replaced = last[j] + usize::from(letter != other);
-            let mut least = replaced.min(last[j + 1] + 1).min(row[j] + 1);
-            let swapped = i > 0 && j > 0 && letter == right[j - 1] && left[i - 1] == other;
-            if swapped {
-                least = least.min(before_last[j - 1] + 1);
+    // A row has the typos between `i` letters on the left and `i + at - MAX_TYPOS` letters on the right.
+    let mut before_last = [TOO_MANY; BAND];
+    let mut last: [usize; BAND] = std::array::from_fn(|at| at.checked_sub(MAX_TYPOS).unwrap_or(TOO_MANY));
+    for i in 1..=left.len() {
+        let mut row = [TOO_MANY; BAND];
+        for at in 0..BAND {
+            let Some(j) = (i + at).checked_sub(MAX_TYPOS).filter(|j| *j <= right.len()) else { continue };
+            if j == 0 {
+                row[at] = i;
+                continue;
             }
-            row.push(least);
+            let replaced = last[at] + usize::from(left[i - 1] != right[j - 1]);
+            let missing = last.get(at + 1).map_or(TOO_MANY, |typos| typos + 1);
+            let added = at.checked_sub(1).map_or(TOO_MANY, |at| row[at] + 1);
+            let is_swap = i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1];
+            let swapped = if is_swap { before_last[at] + 1 } else { TOO_MANY };
+            row[at] = replaced.min(missing).min(added).min(swapped);
         }
         // No path to the end gets cheaper than its cheapest step so far: long names of other files end here.
-        if row.iter().min().is_some_and(|least| *least > allowed)
-            && last.iter().min().is_some_and(|l| *l > allowed)
-        {
+        if row.iter().chain(&last).all(|typos| *typos > allowed) {
             return None;
         }
         before_last = std::mem::replace(&mut last, row);
     }
-    last.last().copied().filter(|typos| *typos <= allowed)
+    Some(last[MAX_TYPOS + right.len() - left.len()]).filter(|typos| *typos <= allowed)
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// The whole table.
+    fn plain_typos(left: &[char], right: &[char]) -> usize {
+        let mut table = vec![vec![0; right.len() + 1]; left.len() + 1];
+        for i in 0..=left.len() {
+            for j in 0..=right.len() {
+                if i == 0 || j == 0 {
+                    table[i][j] = i + j;
+                    continue;
+                }
+                let replaced = table[i - 1][j - 1] + usize::from(left[i - 1] != right[j - 1]);
+                table[i][j] = replaced.min(table[i - 1][j] + 1).min(table[i][j - 1] + 1);
+                if i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1] {
+                    table[i][j] = table[i][j].min(table[i - 2][j - 2] + 1);
+                }
+            }
+        }
+        table[left.len()][right.len()]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(5_000))]
+
+        #[test]
+        fn typos_are_those_of_the_whole_table(
+            left in "[ab]{0,9}",
+            right in "[ab]{0,9}",
+            allowed in 0..=MAX_TYPOS,
+        ) {
+            let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
+            let expected = Some(plain_typos(&left, &right)).filter(|typos| *typos <= allowed);
+            prop_assert_eq!(typos(&left, &right, allowed), expected);
+        }
+    }
 
     #[track_caller]
     fn check(wanted: &str, candidates: &[&str], expected: &[&str]) {
