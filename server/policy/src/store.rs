@@ -14,9 +14,9 @@ use crate::gate::ForgetScope;
 /// Keeps what sessions saw. The rules of [`crate::PolicyGate`] on orders and ended sessions are the store's to keep,
 /// so that each of its operations is atomic.
 ///
-/// Of two observations with the same order the first stays; a forget covers the observations of its own order. A store may lose observations, to keep within its
-/// bounds or in a crash; what it must never do is to answer with one that was not recorded, that a newer one
-/// replaced, that was forgotten, or whose session has ended.
+/// Of two observations with the same order the first stays; a forget covers the observations of its own order. A
+/// store may lose observations, to keep within its bounds or in a crash; what it must never do is to answer with one
+/// that was not recorded, that a newer one replaced, that was forgotten, or whose session has ended.
 #[async_trait]
 pub trait ObservationStore: Send + Sync + fmt::Debug {
     /// Whether observations survive a restart.

@@ -78,35 +78,30 @@ impl Shard {
         seen: Option<Observation>,
         order: Order,
     ) {
-        if order <= self.floor {
-            return;
-        }
-        let (shard_bytes, session_limit) = (&mut self.bytes, self.limits.session_bytes);
-        let session = self.sessions.entry(key.clone()).or_insert_with(|| {
-            let session = Session::new(key);
-            *shard_bytes += session.bytes;
-            session
+        let limit_bytes = self.limits.session_bytes;
+        self.change(key, order, |session| {
+            session.put(target, seen, order);
+            session.make_room(limit_bytes);
         });
-        let before = session.bytes;
-        session.put(target, seen, order);
-        session.make_room(session_limit);
-        self.bytes = self.bytes - before + session.bytes;
-        self.make_room();
     }
 
     /// Forgets all facts of a session at or below an order, and those that come late.
     pub(super) fn forget_all(&mut self, key: &SessionKey, order: Order) {
+        self.change(key, order, |session| session.raise_floor(order));
+    }
+
+    /// Changes what is known of a session by something of this order, unless that is gone already.
+    fn change(&mut self, key: &SessionKey, order: Order, change: impl FnOnce(&mut Session)) {
         if order <= self.floor {
             return;
         }
-        let shard_bytes = &mut self.bytes;
         let session = self.sessions.entry(key.clone()).or_insert_with(|| {
             let session = Session::new(key);
-            *shard_bytes += session.bytes;
+            self.bytes += session.bytes;
             session
         });
         let before = session.bytes;
-        session.raise_floor(order);
+        change(session);
         self.bytes = self.bytes - before + session.bytes;
         self.make_room();
     }
