@@ -8,12 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use toolfs_core::clock::Clock;
-use toolfs_core::edit::Patience;
 use toolfs_core::error::Result;
 use toolfs_core::limit::Limits;
 use toolfs_core::protect::ProtectedPatterns;
 use toolfs_core::target::{FileKind, TargetKey};
-use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::capability::Durability;
 use toolfs_provider::refusal;
 
@@ -133,13 +131,6 @@ impl Disk {
         let serial = self.serial.fetch_add(1, Ordering::Relaxed);
         format!(".toolfs-{:016x}-{serial:x}", self.instance).into_bytes()
     }
-
-    /// Patience that ends with the call, or after the time for near misses.
-    pub(crate) fn patience<'a>(&'a self, abort: &'a AbortSignal) -> impl Patience + use<'a> {
-        let now = self.clock.now().0;
-        let spent_ms = i64::try_from(self.limits.near_miss_ms).unwrap_or(i64::MAX);
-        Until { abort, clock: &*self.clock, started: now, end: now.saturating_add(spent_ms) }
-    }
 }
 
 impl fmt::Debug for Disk {
@@ -149,20 +140,5 @@ impl fmt::Debug for Disk {
             .field("limits", &self.limits)
             .field("durability", &self.durability)
             .finish_non_exhaustive()
-    }
-}
-
-struct Until<'a> {
-    abort: &'a AbortSignal,
-    clock: &'a dyn Clock,
-    started: i64,
-    end: i64,
-}
-
-impl Patience for Until<'_> {
-    fn is_over(&self) -> bool {
-        // A clock that was set back must not make the wait endless.
-        let now = self.clock.now().0;
-        self.abort.cause().is_some() || now >= self.end || now < self.started
     }
 }

@@ -13,6 +13,7 @@ use toolfs_core::notice::line_end_changes;
 use toolfs_core::text::{NotText, TextScanner, summarize};
 use toolfs_core::version::{Version, VersionHasher};
 use toolfs_provider::abort::AbortSignal;
+use toolfs_provider::patience::CallPatience;
 use toolfs_provider::refusal;
 use toolfs_provider::report::EditReport;
 use toolfs_provider::request::EditTextRequest;
@@ -56,7 +57,8 @@ pub(crate) fn edit(
             return Err(refusal::stale(&path, Some(expected.clone()), Some(version)));
         }
         let content = content.map_err(|refused| not_text(refused, &path))?;
-        let edited = edit::apply(&content, &request.edit, &disk.limits, &disk.patience(abort))
+        let patience = CallPatience::new(abort, &disk.limits, Some(&*disk.clock));
+        let edited = edit::apply(&content, &request.edit, &disk.limits, &patience)
             .map_err(|refused| FsError::from(refused).with_path(&path))?;
         drop(content);
         abort.check().map_err(|error| error.with_path(&path))?;

@@ -275,5 +275,5 @@ impl Provider for LocalProvider {
 }
 
 fn asked(disk: &Disk, request: &ResolveRequest) -> Result<Asked> {
-    Asked::parse(&disk.roots, disk.limits.max_path_bytes, request.cwd.as_deref(), &request.path)
+    Asked::parse(&disk.roots, disk.limits.max_path_bytes, request)
 }

@@ -12,9 +12,10 @@ use rustix::io::Errno;
 use toolfs_core::error::{FsError, Result};
 use toolfs_core::target::{FileKind, display_form};
 use toolfs_provider::refusal;
+use toolfs_provider::request::ResolveRequest;
 
 use crate::io_error::{OPENING, fs_error};
-use crate::location::{Location, join, strip_path};
+use crate::location::{Location, strip_path};
 use crate::root::{Lookup, Root, facts, open_child};
 
 /// The longest path that the kernel takes, in bytes.
@@ -35,38 +36,12 @@ impl Asked {
     ///
     /// # Errors
     /// `FS_INVALID_ARGUMENT`, `FS_SANDBOX_DENIED`
-    pub(crate) fn parse(
-        roots: &[Arc<Root>],
-        max_path_bytes: u64,
-        cwd: Option<&[u8]>,
-        path: &[u8],
-    ) -> Result<Asked> {
-        let shown = display_form(path);
-        if path.is_empty() {
-            return Err(refusal::empty_path());
-        }
-        if path.contains(&0) {
-            return Err(refusal::nul_in_path(shown));
-        }
-        if path.len() as u64 > max_path_bytes {
-            return Err(refusal::path_too_long(shown, path.len(), max_path_bytes));
-        }
-        if let Some(name) = path.split(|&byte| byte == b'/').find(|name| name.len() > refusal::MAX_NAME_BYTES)
-        {
-            return Err(refusal::name_too_long(shown, name.len()));
-        }
-        let full = if path.starts_with(b"/") {
-            path.to_vec()
-        } else {
-            match cwd {
-                None => join(&roots[0].name, path),
-                Some(cwd) if cwd.starts_with(b"/") && !cwd.contains(&0) => join(cwd, path),
-                Some(cwd) => return Err(refusal::cwd_not_absolute(display_form(cwd))),
-            }
-        };
+    pub(crate) fn parse(roots: &[Arc<Root>], max_path_bytes: u64, request: &ResolveRequest) -> Result<Asked> {
+        let full = request.absolute_path(&roots[0].name, max_path_bytes)?;
+        let shown = display_form(&request.path);
         let (root, components) =
             place(roots, &full, Origin::Caller).ok_or_else(|| refusal::sandbox_escape(&shown))?;
-        let last = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+        let last = request.path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         let wants_directory = matches!(last, b"" | b"." | b"..");
         Ok(Asked { root, components, wants_directory, shown })
     }

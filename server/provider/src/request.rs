@@ -4,8 +4,11 @@ use std::fmt;
 
 use bytes::Bytes;
 use toolfs_core::edit::EditRequest;
+use toolfs_core::error::Result;
 use toolfs_core::guard::{EditGuard, WriteGuard};
-use toolfs_core::target::TargetKey;
+use toolfs_core::target::{TargetKey, display_form};
+
+use crate::refusal;
 
 /// A path to resolve, as raw bytes.
 ///
@@ -17,6 +20,38 @@ pub struct ResolveRequest {
     pub cwd: Option<Vec<u8>>,
     /// The path as asked for.
     pub path: Vec<u8>,
+}
+
+impl ResolveRequest {
+    /// The absolute path that is asked for, as it is spelled; a relative one without `cwd` starts at `first_root`.
+    ///
+    /// # Errors
+    /// `FS_INVALID_ARGUMENT` for a path that is empty, has a NUL, or is too long as a whole or in one name, and for
+    /// a `cwd` that is no absolute path.
+    pub fn absolute_path(&self, first_root: &[u8], max_path_bytes: u64) -> Result<Vec<u8>> {
+        let ResolveRequest { cwd, path } = self;
+        if path.is_empty() {
+            return Err(refusal::empty_path());
+        }
+        if path.contains(&0) {
+            return Err(refusal::nul_in_path(display_form(path)));
+        }
+        if path.len() as u64 > max_path_bytes {
+            return Err(refusal::path_too_long(display_form(path), path.len(), max_path_bytes));
+        }
+        let mut names = path.split(|byte| *byte == b'/');
+        if let Some(name) = names.find(|name| name.len() > refusal::MAX_NAME_BYTES) {
+            return Err(refusal::name_too_long(display_form(path), name.len()));
+        }
+        if path.starts_with(b"/") {
+            return Ok(path.clone());
+        }
+        match cwd.as_deref() {
+            None => Ok([first_root, b"/", path].concat()),
+            Some(cwd) if cwd.starts_with(b"/") && !cwd.contains(&0) => Ok([cwd, b"/", path].concat()),
+            Some(cwd) => Err(refusal::cwd_not_absolute(display_form(cwd))),
+        }
+    }
 }
 
 /// A range of bytes of a file.

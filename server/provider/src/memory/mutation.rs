@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use toolfs_core::clock::{Clock, Timestamp};
+use toolfs_core::clock::Timestamp;
 use toolfs_core::diff::Diff;
-use toolfs_core::edit::{self, Patience};
+use toolfs_core::edit;
 use toolfs_core::error::{Existing, FsError, Result};
 use toolfs_core::guard::{EditGuard, WriteGuard};
 use toolfs_core::notice::{Notice, NoticeKind, line_end_changes};
@@ -17,6 +17,7 @@ use super::MemoryProvider;
 use super::location::Location;
 use super::tree::{File, NEW_FILE_MODE, Node, Tree};
 use crate::abort::AbortSignal;
+use crate::patience::CallPatience;
 use crate::refusal;
 use crate::report::{EditReport, WriteReport};
 use crate::request::{EditTextRequest, OperationId, WriteTextRequest};
@@ -160,7 +161,7 @@ impl MemoryProvider {
         if expected.is_some() {
             check_version(&place, expected)?;
         }
-        let patience = self.patience(abort);
+        let patience = CallPatience::new(abort, &self.limits, self.clock.as_deref());
         let edited = edit::apply(&old.content, &request.edit, &self.limits, &patience)
             .map_err(|refused| FsError::from(refused).with_path(&place.shown))?;
         let new = place.successor(edited.content.into(), self.now());
@@ -208,12 +209,6 @@ impl MemoryProvider {
     fn now(&self) -> Option<Timestamp> {
         self.clock.as_ref().map(|clock| clock.now())
     }
-
-    fn patience<'a>(&'a self, abort: &'a AbortSignal) -> UntilDeadline<'a> {
-        let budget = i64::try_from(self.limits.near_miss_ms).unwrap_or(i64::MAX);
-        let deadline = |clock: &'a dyn Clock| (clock, Timestamp(clock.now().0.saturating_add(budget)));
-        UntilDeadline { abort, deadline: self.clock.as_deref().map(deadline) }
-    }
 }
 
 fn check_version(place: &Place, expected: Option<&Version>) -> Result<()> {
@@ -222,16 +217,4 @@ fn check_version(place: &Place, expected: Option<&Version>) -> Result<()> {
         return Ok(());
     }
     Err(refusal::stale(&place.shown, expected.cloned(), actual))
-}
-
-/// Patience that ends with the call, or with the time that is allowed where there is a clock.
-struct UntilDeadline<'a> {
-    abort: &'a AbortSignal,
-    deadline: Option<(&'a dyn Clock, Timestamp)>,
-}
-
-impl Patience for UntilDeadline<'_> {
-    fn is_over(&self) -> bool {
-        self.abort.cause().is_some() || self.deadline.is_some_and(|(clock, deadline)| clock.now() > deadline)
-    }
 }

@@ -29,26 +29,11 @@ impl Asked {
     /// # Errors
     /// `FS_INVALID_ARGUMENT`, `FS_SANDBOX_DENIED`
     pub(super) fn parse(roots: &Roots, max_path_bytes: u64, request: &ResolveRequest) -> Result<Asked> {
-        let ResolveRequest { cwd, path } = request;
-        let shown = display_form(path);
-        if path.is_empty() {
-            return Err(refusal::empty_path());
-        }
-        if path.contains(&0) {
-            return Err(refusal::nul_in_path(shown));
-        }
-        if path.len() as u64 > max_path_bytes {
-            return Err(refusal::path_too_long(shown, path.len(), max_path_bytes));
-        }
-        let full = match cwd {
-            _ if path.starts_with(b"/") => path.clone(),
-            None => [&roots.first(), b"/".as_slice(), path].concat(),
-            Some(cwd) if cwd.starts_with(b"/") && !cwd.contains(&0) => [cwd, b"/".as_slice(), path].concat(),
-            Some(cwd) => return Err(refusal::cwd_not_absolute(display_form(cwd))),
-        };
+        let full = request.absolute_path(&roots.first(), max_path_bytes)?;
+        let shown = display_form(&request.path);
         let (start, pending) = start_of(roots, &full).ok_or_else(|| refusal::sandbox_escape(&shown))?;
-        check_names(pending.iter(), &shown)?;
-        Ok(Asked { start, pending, wants_directory: ends_as_directory(path), follow_last: true, shown })
+        let wants_directory = ends_as_directory(&request.path);
+        Ok(Asked { start, pending, wants_directory, follow_last: true, shown })
     }
 
     /// The path of a place that was found before.
@@ -86,13 +71,6 @@ fn start_of(roots: &Roots, path: &[u8]) -> Option<(Names, VecDeque<Vec<u8>>)> {
 fn ends_as_directory(path: &[u8]) -> bool {
     let last = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     matches!(last, b"" | b"." | b"..")
-}
-
-fn check_names<'a>(mut names: impl Iterator<Item = &'a Vec<u8>>, shown: &str) -> Result<()> {
-    match names.find(|name| name.len() > MAX_NAME_BYTES) {
-        Some(name) => Err(refusal::name_too_long(shown, name.len())),
-        None => Ok(()),
-    }
 }
 
 /// Walks a path to its end, or to where nothing is any more.
@@ -183,7 +161,9 @@ impl Walk<'_> {
         if pending.iter().any(|name| name == b"..") {
             return Err(refusal::not_found(shown, Vec::new()));
         }
-        check_names(pending.iter(), &shown)?;
+        if let Some(name) = pending.iter().find(|name| name.len() > MAX_NAME_BYTES) {
+            return Err(refusal::name_too_long(shown, name.len()));
+        }
         names.extend(pending);
         Ok(Location { names, wants_directory })
     }
