@@ -175,6 +175,10 @@ pub(crate) fn execute_request(session_id: &str, call: Call, options: CallOptions
     }
 }
 
+pub(crate) fn json_call(name: impl Into<String>, arguments_json: impl Into<String>) -> Call {
+    Call::Json(v1::JsonCall { name: Some(name.into()), arguments_json: Some(arguments_json.into()) })
+}
+
 pub(crate) fn read_call(read: &Read) -> Call {
     Call::Read(v1::ReadCall {
         file_path: Some(read.file_path.clone()),

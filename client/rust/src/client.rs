@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use tonic::Request;
 use tonic::transport::{Channel, Endpoint};
+use toolfs_contract::v1;
 use toolfs_contract::v1::session_service_client::SessionServiceClient;
 use toolfs_contract::v1::tool_service_client::ToolServiceClient;
-use toolfs_contract::v1::{self, execute_request::Call};
 
-use crate::call::{CallOptions, execute_request};
+use crate::call::{CallOptions, execute_request, json_call};
 use crate::error::Error;
 use crate::reply::ModelReply;
 use crate::session::Session;
@@ -177,10 +177,9 @@ impl Client {
         arguments_json: impl Into<String>,
         options: CallOptions,
     ) -> Result<ModelReply, Error> {
-        let call =
-            Call::Json(v1::JsonCall { name: Some(name.into()), arguments_json: Some(arguments_json.into()) });
         let deadline = options.deadline;
-        Ok(ModelReply::decode(self.execute(execute_request("", call, options), deadline).await?))
+        let request = execute_request("", json_call(name, arguments_json), options);
+        Ok(ModelReply::decode(self.execute(request, deadline).await?))
     }
 
     /// Sends a message of the contract as it is.

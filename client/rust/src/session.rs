@@ -4,7 +4,9 @@ use std::fmt;
 
 use toolfs_contract::v1::{self, execute_request::Call, execute_response::Outcome};
 
-use crate::call::{CallOptions, Edit, Read, Write, edit_call, execute_request, read_call, write_call};
+use crate::call::{
+    CallOptions, Edit, Read, Write, edit_call, execute_request, json_call, read_call, write_call,
+};
 use crate::client::Client;
 use crate::error::Error;
 use crate::reply::{ModelReply, Reply, decode};
@@ -85,9 +87,7 @@ impl Session {
         arguments_json: impl Into<String>,
         options: CallOptions,
     ) -> Result<ModelReply, Error> {
-        let call =
-            Call::Json(v1::JsonCall { name: Some(name.into()), arguments_json: Some(arguments_json.into()) });
-        Ok(ModelReply::decode(self.execute(call, options).await?))
+        Ok(ModelReply::decode(self.execute(json_call(name, arguments_json), options).await?))
     }
 
     /// Makes the session forget what it saw of these paths: it must read them again before it changes them.

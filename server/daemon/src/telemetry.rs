@@ -1,7 +1,8 @@
 //! Logs to standard error, and traces over OTLP when an endpoint is set.
 //!
 //! A collector that is away never slows or fails a call: spans go through a bounded queue, and what does not fit is
-//! dropped. Deliberately absent: any choice of what is recorded; that is where it happens.
+//! dropped. Deliberately absent: any choice of what is recorded; that is where it happens. Not there yet:
+//! metrics.
 
 use std::time::Duration;
 
@@ -97,7 +98,9 @@ fn provider(environment: &Environment) -> Result<Option<SdkTracerProvider>, Tele
     let endpoint = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"]
         .into_iter()
         .find_map(|name| environment.get(name));
-    if endpoint.is_none() || environment.get("OTEL_SDK_DISABLED") == Some("true") {
+    let is_disabled =
+        environment.get("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    if endpoint.is_none() || is_disabled {
         return Ok(None);
     }
     // The exporter reads endpoint, headers and time-outs from the environment, as its specification says.
@@ -159,7 +162,7 @@ mod tests {
     fn without_an_endpoint_nothing_is_exported() {
         assert!(provider(&Environment::default()).unwrap().is_none());
         let disabled =
-            [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317"), ("OTEL_SDK_DISABLED", "true")];
+            [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317"), ("OTEL_SDK_DISABLED", "True")];
         assert!(provider(&Environment::of(&disabled)).unwrap().is_none());
     }
 }

@@ -1,5 +1,7 @@
 //! Sessions: what is asked of them and what is shown.
 
+use std::collections::BTreeMap;
+
 use tonic::Status;
 use toolfs_contract::code::CallReason;
 use toolfs_contract::v1::{self, close_session_request, forget_observations_request, get_session_request};
@@ -61,7 +63,7 @@ fn check_roots(roots: &[String]) -> Result<(), FsError> {
     Ok(())
 }
 
-fn check_labels(labels: &std::collections::BTreeMap<String, String>) -> Result<(), FsError> {
+fn check_labels(labels: &BTreeMap<String, String>) -> Result<(), FsError> {
     let refuse =
         |actual: String, expected: String| Err(FsError::invalid_argument("labels", actual, expected));
     if labels.len() > MAX_LABELS {
