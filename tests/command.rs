@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 use toolfs_client::{Client, OpenSession, Read};
 
-use crate::support::process::{Server, beside_the_tests, command};
+use crate::support::process::{Server, beside_the_tests, binary, command};
 
 /// A directory with a file, served on a Unix socket.
 struct Served {
@@ -227,10 +227,10 @@ async fn a_server_drains_at_sigterm_whoever_is_connected() {
 
 /// On one thread, the client's connection does nothing while the test waits: it does not even hear the good-bye.
 #[tokio::test(flavor = "current_thread")]
-async fn a_client_that_froze_does_not_make_the_end_a_failure() {
+async fn a_client_that_froze_neither_uses_up_the_drain_limit_nor_makes_the_end_a_failure() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().to_str().unwrap();
-    let server = Server::start(&["--root", root, "--listen", "127.0.0.1:0", "--drain-limit-s", "1"]);
+    let server = Server::start(&["--root", root, "--listen", "127.0.0.1:0", "--drain-limit-s", "600"]);
     let frozen = Client::connect(&server.address()).await.unwrap();
     frozen.tools().await.unwrap();
     let (status, errors) = server.stop();
@@ -253,6 +253,25 @@ async fn a_second_signal_ends_a_drain_at_once() {
     }
     let (status, errors) = server.stop();
     assert_eq!(status.code(), Some(5), "{errors}");
+}
+
+/// The system's answer to a write beyond that limit is a signal that ends a process by default.
+#[tokio::test]
+async fn a_file_size_limit_refuses_a_write_and_does_not_end_the_server() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().to_str().unwrap();
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -f 64; exec \"$0\" serve --root \"$1\" --listen 127.0.0.1:0"]);
+    limited.arg(binary()).arg(root).stdin(Stdio::null());
+    let server = Server::of(limited);
+    let session =
+        Client::connect(&server.address()).await.unwrap().open_session(OpenSession::default()).await.unwrap();
+
+    let error = session.write(toolfs_client::Write::new("big", "x".repeat(200_000))).await.unwrap_err();
+    assert_eq!(error.code().unwrap().as_str(), "FS_NO_SPACE");
+    session.write(toolfs_client::Write::new("small", "x")).await.unwrap();
+    let names: Vec<_> = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["small"]);
 }
 
 /// A mutation that was begun is finished, and its caller told, although the server was asked to end meanwhile.

@@ -73,6 +73,11 @@ impl Server {
     pub(crate) fn start_with(arguments: &[&str], variables: &[(&str, &str)]) -> Server {
         let mut command = command();
         command.arg("serve").args(arguments).envs(variables.iter().copied());
+        Server::of(command)
+    }
+
+    /// The same by a command line of the caller's own, which must end in the server.
+    pub(crate) fn of(mut command: Command) -> Server {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let output = read_lines(child.stdout.take().unwrap());

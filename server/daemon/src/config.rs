@@ -230,7 +230,7 @@ fn limits(typed: &LimitArgs) -> Limits {
     Limits {
         default_limit_lines: typed.default_limit_lines.unwrap_or_else(|| {
             // A lower maximum alone is a complete wish.
-            default.default_limit_lines.min(typed.max_limit_lines.unwrap_or(u64::MAX))
+            default.default_limit_lines.min(typed.max_limit_lines.unwrap_or(u64::MAX)).max(1)
         }),
         max_limit_lines: typed.max_limit_lines.unwrap_or(default.max_limit_lines),
         max_window_bytes: typed.max_window_bytes.unwrap_or(default.max_window_bytes),
@@ -315,6 +315,11 @@ mod tests {
     fn a_lower_maximum_of_lines_lowers_the_default_too() {
         let config = resolve(|args| args.limits.max_limit_lines = Some(50), &[]).unwrap();
         assert_eq!(config.limits.default_limit_lines, 50);
+        let zero = resolve(|args| args.limits.max_limit_lines = Some(0), &[]).unwrap_err();
+        assert!(
+            zero.contains("`max_limit_lines` was 0"),
+            "the limit that was given is the one to blame: {zero}"
+        );
     }
 
     #[test]

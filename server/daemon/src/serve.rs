@@ -76,7 +76,7 @@ fn run_on(runtime: &Runtime, args: ServeArgs, environment: &Environment) -> u8 {
         Err(error) => return refuse(&error),
     };
     let code = runtime.block_on(async {
-        let shutdown = match signal::shutdown() {
+        let shutdown = match signal::survive_file_size_limit().and_then(|()| signal::shutdown()) {
             Ok(shutdown) => shutdown,
             Err(error) => {
                 output::complain(&format!("cannot listen for signals: {error}"));

@@ -1,4 +1,4 @@
-//! The signals that end a server.
+//! The signals that end a server, and the one that must not.
 
 use std::io;
 
@@ -16,6 +16,18 @@ pub(crate) fn shutdown() -> io::Result<impl Future<Output = ()> + Send + 'static
         either(&mut terminate, &mut interrupt).await;
         std::thread::spawn(move || exit_at_the_next(terminate, interrupt));
     })
+}
+
+/// Linux's number of the signal that a process gets for writing beyond its file size limit (`setrlimit(2)`).
+const FILE_SIZE_EXCEEDED: i32 = 25;
+
+/// Keeps a write beyond the process's file size limit from ending the process: it is an error of that one call then.
+///
+/// # Errors
+/// When the handler cannot be installed.
+pub(crate) fn survive_file_size_limit() -> io::Result<()> {
+    // The handler stays when its listener is dropped.
+    signal(SignalKind::from_raw(FILE_SIZE_EXCEEDED)).map(drop)
 }
 
 /// Waits on a runtime of its own, which hears signals by itself: the server's may be stuck, or shut down already.

@@ -42,6 +42,10 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(60);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long calls that are told to stop have for it, and connections that are cut have to end.
 const STOP_GRACE: Duration = Duration::from_millis(250);
+/// How long connections may stay that have no call any more, when the server drains: for the last answers to be taken.
+const CONNECTION_GRACE: Duration = Duration::from_secs(2);
+/// How many calls one connection may have in flight. More wait at the client.
+const MAX_STREAMS_PER_CONNECTION: u32 = 256;
 
 /// How a server serves.
 #[derive(Clone, Debug)]
@@ -199,6 +203,7 @@ impl Server {
         tonic::transport::Server::builder()
             .http2_keepalive_interval(Some(KEEPALIVE_INTERVAL))
             .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
+            .max_concurrent_streams(MAX_STREAMS_PER_CONNECTION)
             .layer(MapRequestLayer::new(deadline::note::<tonic::body::Body>))
             .layer(TraceLayer)
             .layer(DrainLayer { drain: drain.clone() })
@@ -230,19 +235,32 @@ impl Server {
             self.calls.all_ended().await;
             ended
         });
-        if let Ok(ended) = timeout(self.options.drain_limit, &mut quiet).await {
-            ended?;
-            return Ok(Drain::Complete);
-        }
-
-        let calls_cut = self.calls.in_flight();
+        let limited = tokio::select! {
+            limited = timeout(self.options.drain_limit, &mut quiet) => Some(limited),
+            () = self.only_connections_are_left() => None,
+        };
+        let calls_cut = match limited {
+            Some(Ok(ended)) => {
+                ended?;
+                return Ok(Drain::Complete);
+            }
+            Some(Err(_)) => self.calls.in_flight(),
+            None => 0,
+        };
         self.calls.stop_all();
-        if timeout(STOP_GRACE, &mut quiet).await.is_err() {
+        if limited.is_none() || timeout(STOP_GRACE, &mut quiet).await.is_err() {
             self.phases.cut.cancel();
             // A connection that does not even hear this ends with the runtime.
             let _ = timeout(STOP_GRACE, &mut quiet).await;
         }
-        Ok(Drain::LimitReached { calls_cut })
+        Ok(if limited.is_some() { Drain::LimitReached { calls_cut } } else { Drain::Complete })
+    }
+
+    /// Resolves when no call has been in flight for a while and connections still are there: their clients do not hear
+    /// the good-bye, and the limit is for calls.
+    async fn only_connections_are_left(&self) {
+        self.calls.all_ended().await;
+        tokio::time::sleep(CONNECTION_GRACE).await;
     }
 
     async fn tell_health(&self, names: [&'static str; 2], status: ServingStatus) {

@@ -52,9 +52,13 @@ pub(crate) fn take_over(
     remarks: &mut Remarks,
 ) -> Result<(), Errno> {
     let made = root::facts(new)?;
+    let mut mode = facts.mode & !PRIVILEGE_BITS;
     // The owner goes first: changing it clears mode bits.
     if (made.uid, made.gid) != (facts.uid, facts.gid) && !keep_owner(new, facts) {
         remarks.add(NoticeKind::OwnershipNotKept, "owner or group could not be kept");
+        if root::facts(new)?.gid != facts.gid {
+            mode = without_group(mode);
+        }
     }
     if !keep_attributes(old, new) {
         remarks.add(
@@ -63,7 +67,12 @@ pub(crate) fn take_over(
         );
     }
     // Last, and whatever the list of access said: the group bits of a mode are the list's mask.
-    fchmod(new, Mode::from_raw_mode(facts.mode & !PRIVILEGE_BITS))
+    fchmod(new, Mode::from_raw_mode(mode))
+}
+
+/// A mode for a file whose group could not be kept: the group that it has now may do no more than everybody may.
+fn without_group(mode: u32) -> u32 {
+    mode & !0o070 | mode & (mode & 0o007) << 3
 }
 
 fn keep_owner(new: BorrowedFd<'_>, facts: &Facts) -> bool {
@@ -103,4 +112,18 @@ fn copy_attribute(old: BorrowedFd<'_>, new: BorrowedFd<'_>, name: &[u8]) -> bool
     let mut value = vec![0; MAX_XATTR_BYTES];
     let Ok(length) = fgetxattr(old, name, &mut value) else { return false };
     fsetxattr(new, name, &value[..length], XattrFlags::empty()).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_group_gains_nothing_from_a_mode_that_was_meant_for_the_first() {
+        for (mode, expected) in
+            [(0o660, 0o600), (0o664, 0o644), (0o775, 0o755), (0o604, 0o604), (0o777, 0o777)]
+        {
+            assert_eq!(without_group(mode), expected, "{mode:o}");
+        }
+    }
 }

@@ -69,13 +69,11 @@ pub(crate) fn edit(
                 Ok(effect) => Some(effect),
                 Err(Setback::Elsewhere) => return Ok(Found::Elsewhere),
                 Err(Setback::Failed(error)) => return Err(error),
-                Err(Setback::Overtaken { actual, rescue_path }) => {
-                    // Without a version to keep to, the edit matches again on what is there now.
-                    if expected.is_none() && rescue_path.is_none() {
-                        continue;
-                    }
+                Err(Setback::Overtaken { actual, rescue_path: Some(rescue_path) }) => {
                     return Err(publish::stale(&place, expected.cloned(), actual, rescue_path));
                 }
+                // Nothing happened: what is there now is judged, and matched, anew.
+                Err(Setback::Overtaken { rescue_path: None, .. }) => continue,
             },
         };
         let mut report = report(&open, request, edited);

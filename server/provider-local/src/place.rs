@@ -15,6 +15,7 @@ use crate::facts::Facts;
 use crate::io_error::{OPENING, fs_error};
 use crate::location::Location;
 use crate::root::{self, open_child};
+use crate::step::Step;
 
 /// A directory, a name in it, and the directories that are missing in between.
 #[derive(Debug)]
@@ -125,18 +126,31 @@ impl Place {
         if let Some(rule) = disk.rule_for(&self.location.relative) {
             return Err(refusal::protected(&self.path, &rule));
         }
-        let denied =
-            |cause: Errno| refusal::not_writable(&self.path).with_source(std::io::Error::from(cause));
         if let Some(open) = existing {
             // A file without any write bit is meant to stay, even where the server's rights would reach further.
             if open.facts.mode & 0o222 == 0 {
                 return Err(refusal::not_writable(&self.path));
             }
-            accessat(self.directory(), self.name.as_slice(), Access::WRITE_OK, AtFlags::EACCESS)
-                .map_err(denied)?;
+            let may = disk.before(Step::Access);
+            let name = self.name.as_slice();
+            self.allowed(
+                may.and_then(|()| accessat(self.directory(), name, Access::WRITE_OK, AtFlags::EACCESS)),
+            )?;
         }
         let change_entries = Access::WRITE_OK | Access::EXEC_OK;
-        accessat(self.directory(), ".", change_entries, AtFlags::EACCESS).map_err(denied)
+        self.allowed(accessat(self.directory(), ".", change_entries, AtFlags::EACCESS))
+    }
+
+    /// What an answer to "may this be changed" means.
+    fn allowed(&self, answer: Result<(), Errno>) -> Result<()> {
+        match answer {
+            // It went since it was looked at: the guard tells that, at publication at the latest.
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(cause @ (Errno::ACCESS | Errno::PERM)) => {
+                Err(refusal::not_writable(&self.path).with_source(std::io::Error::from(cause)))
+            }
+            Err(cause) => Err(fs_error(&self.path, OPENING, cause)),
+        }
     }
 
     /// Whether `directory`, which the target is in, is still where the location says. It may have been moved since

@@ -79,7 +79,13 @@ pub(crate) fn create(
     let directory = parents.innermost(place);
     // Nobody can open a file without a name, so it may have its final mode from the start; then it is the kernel
     // that applies the umask or the directory's default access list.
-    let mut temporary = Temporary::create(disk, directory, Mode::from_raw_mode(0o666), &place.path)?;
+    let mode = Mode::from_raw_mode(0o666);
+    let mut temporary = match Temporary::create(disk, directory, mode, &place.path) {
+        Ok(temporary) => temporary,
+        // The directory went meanwhile: its absence is no answer to a call that makes directories.
+        Err(_) if !place.is_still(directory) => return Err(Setback::Elsewhere),
+        Err(error) => return Err(error.into()),
+    };
     temporary.write(content, abort, &place.path)?;
     temporary.sync(&place.path)?;
     disk.before(Step::Publish).map_err(failed)?;
@@ -380,13 +386,12 @@ impl Exchange<'_> {
     }
 }
 
-/// The error of a mutation that somebody else overtook.
+/// The error of a mutation that somebody else overtook, when a third party's content had to be kept elsewhere.
 pub(crate) fn stale(
     place: &Place,
     expected: Option<Version>,
     actual: Option<Version>,
-    rescue: Option<String>,
+    rescue_path: String,
 ) -> FsError {
-    let error = refusal::stale(&place.path, expected, actual);
-    rescue.into_iter().fold(error, FsError::with_rescue_path)
+    refusal::stale(&place.path, expected, actual).with_rescue_path(rescue_path)
 }

@@ -102,8 +102,9 @@ enum Origin {
 
 /// The root that an absolute path lies under, and the components after the root's.
 ///
-/// A root is known by its name, and by its place: its real path and the path by which it was given. One root's name
-/// may be another one's place. Of several of one sort the longest holds, of equally long ones the first.
+/// A root is known by its name, and to links by its place: its real path and the path by which it was given. A caller
+/// may use the latter only for a root that was given no name of its own; else the place is the host's affair. One
+/// root's name may be another one's place. Of several of one sort the longest holds, of equally long ones the first.
 fn place(roots: &[Arc<Root>], full: &[u8], origin: Origin) -> Option<(Arc<Root>, Vec<Vec<u8>>)> {
     let components = components_of(full);
     let starts = |path: &[u8]| {
@@ -115,8 +116,9 @@ fn place(roots: &[Arc<Root>], full: &[u8], origin: Origin) -> Option<(Arc<Root>,
     };
     let by_name = || longest(&|root| starts(&root.name));
     let by_place = || longest(&|root| starts(&root.real).max(starts(&root.spelled)));
+    let by_spelling = || longest(&|root| if root.name == root.real { starts(&root.spelled) } else { None });
     let (length, root) = match origin {
-        Origin::Caller => by_name().or_else(by_place)?,
+        Origin::Caller => by_name().or_else(by_spelling)?,
         Origin::Link => by_place().or_else(by_name)?,
     };
     Some((root.clone(), components[length..].to_vec()))

@@ -9,6 +9,8 @@ use crate::disk::Disk;
 /// A step that is about to be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
+    /// Asking whether what was found may be changed.
+    Access,
     /// Making a missing parent directory.
     MakeParent,
     /// Making the temporary file.
@@ -37,7 +39,8 @@ pub(crate) enum Step {
 
 #[cfg(test)]
 impl Step {
-    pub(crate) const ALL: [Step; 12] = [
+    pub(crate) const ALL: [Step; 13] = [
+        Step::Access,
         Step::MakeParent,
         Step::Create,
         Step::Write,

@@ -82,16 +82,15 @@ pub(crate) fn write(
             Some(Ok(effect)) => return Ok(Found::Here(with_effect(report, effect))),
             Some(Err(Setback::Elsewhere)) => return Ok(Found::Elsewhere),
             Some(Err(Setback::Failed(error))) => return Err(error),
-            Some(Err(Setback::Overtaken { actual, rescue_path })) => match &request.guard {
-                WriteGuard::ReplaceIfVersion(expected) => {
-                    return Err(publish::stale(&place, Some(expected.clone()), actual, rescue_path));
-                }
-                WriteGuard::Unconditional if rescue_path.is_some() => {
-                    return Err(publish::stale(&place, None, actual, rescue_path));
-                }
-                // A creation that lost looks again and reports what is there; what may replace anything tries anew.
-                WriteGuard::CreateIfAbsent | WriteGuard::Unconditional => {}
-            },
+            Some(Err(Setback::Overtaken { actual, rescue_path: Some(rescue_path) })) => {
+                let expected = match &request.guard {
+                    WriteGuard::ReplaceIfVersion(expected) => Some(expected.clone()),
+                    WriteGuard::CreateIfAbsent | WriteGuard::Unconditional => None,
+                };
+                return Err(publish::stale(&place, expected, actual, rescue_path));
+            }
+            // Nothing happened: what is there now is looked at and judged anew, so that the refusal is true of it.
+            Some(Err(Setback::Overtaken { rescue_path: None, .. })) => {}
         }
     }
     Err(refusal::keeps_changing(path))

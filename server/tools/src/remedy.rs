@@ -118,7 +118,9 @@ fn not_found(similar_names: &[String], tool: Option<ToolName>) -> String {
         Some(ToolName::Read) | None => {
             "if one of the similar names is meant, use it exactly as it is spelled there".into()
         }
-        Some(ToolName::Write) => "use a path without `..` after a directory that does not exist".into(),
+        Some(ToolName::Write) => {
+            "retry; a path with `..` after a directory that does not exist leads nowhere".into()
+        }
         Some(ToolName::Edit) => {
             "read it again, then retry if it is there now; if it is not, make it with `write`".into()
         }
@@ -127,7 +129,9 @@ fn not_found(similar_names: &[String], tool: Option<ToolName>) -> String {
 
 fn too_large(limit: LimitName, limit_bytes: u64) -> String {
     match limit {
-        LimitName::MaxContentBytes => format!("write at most {limit_bytes} bytes; add the rest with `edit`"),
+        LimitName::MaxContentBytes => {
+            format!("give at most {limit_bytes} bytes at once; add the rest with `edit`")
+        }
         LimitName::MaxFileBytes => format!("keep the file at {limit_bytes} bytes or less"),
         LimitName::DefaultLimitLines
         | LimitName::MaxLimitLines

@@ -4,6 +4,7 @@ use std::os::unix::fs::symlink;
 
 use toolfs_core::error::{Code, ErrorKind, Published};
 use toolfs_core::guard::WriteGuard;
+use toolfs_core::target::FileKind;
 use toolfs_core::version::Version;
 
 use super::*;
@@ -81,6 +82,18 @@ async fn a_deleted_file_is_not_resurrected() {
     }
 }
 
+/// It is gone: that is no question of permission.
+#[tokio::test]
+async fn a_file_that_vanishes_while_its_access_is_asked_for_is_stale_and_not_forbidden() {
+    let bench = Bench::new();
+    bench.put("f", "seen");
+    let path = bench.root.join("f");
+    bench.once_at(Step::Access, move || fs::remove_file(&path).unwrap());
+    let error = bench.write("f", "ours", guarded("seen")).await.unwrap_err();
+    assert_stale(&error, None);
+    assert_eq!(bench.names(), Vec::<String>::new());
+}
+
 #[tokio::test]
 async fn a_directory_or_a_link_that_took_the_place_is_put_back() {
     let bench = Bench::new();
@@ -92,7 +105,8 @@ async fn a_directory_or_a_link_that_took_the_place_is_put_back() {
         fs::write(path.join("inside"), "theirs").unwrap();
     });
     let error = bench.write("f", "ours", guarded("seen")).await.unwrap_err();
-    assert_stale(&error, None);
+    // What is said is true of what stands there: not that it is gone.
+    assert_eq!(error.kind(), &ErrorKind::NotRegularFile { kind: Some(FileKind::Directory) });
     assert_eq!(bench.get("f/inside").as_deref(), Some("theirs"));
     assert_eq!(bench.names(), ["f"]);
 
@@ -105,7 +119,7 @@ async fn a_directory_or_a_link_that_took_the_place_is_put_back() {
         symlink("other", &path).unwrap();
     });
     let error = bench.write("f", "ours", guarded("seen")).await.unwrap_err();
-    assert_stale(&error, None);
+    assert_stale(&error, Some("other"));
     assert!(fs::symlink_metadata(bench.root.join("f")).unwrap().is_symlink());
     assert_eq!(bench.get("other").as_deref(), Some("other"));
     assert_eq!(bench.names(), ["f", "other"]);

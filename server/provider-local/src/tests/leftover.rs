@@ -105,8 +105,8 @@ async fn a_replacement_that_fails_at_any_step_keeps_the_old_content() {
     }
     assert_eq!(
         reached,
-        2 * ERRNOS.len() * 8,
-        "create, write, attributes, sync, name, publish, exchange, verify"
+        2 * ERRNOS.len() * 9,
+        "access, create, write, attributes, sync, name, publish, exchange, verify"
     );
 }
 

@@ -103,18 +103,18 @@ fn paths() {
     check(
         ErrorKind::NotFound { similar_names: vec![] },
         expect![[r#"
-        read, read without a session, none, none without a session: check the path; a new file is made with `write`
-        write, write without a session: use a path without `..` after a directory that does not exist
-        edit, edit without a session: read it again, then retry if it is there now; if it is not, make it with `write`
-    "#]],
+            read, read without a session, none, none without a session: check the path; a new file is made with `write`
+            write, write without a session: retry; a path with `..` after a directory that does not exist leads nowhere
+            edit, edit without a session: read it again, then retry if it is there now; if it is not, make it with `write`
+        "#]],
     );
     check(
         ErrorKind::NotFound { similar_names: vec!["a".into()] },
         expect![[r#"
-        read, read without a session, none, none without a session: if one of the similar names is meant, use it exactly as it is spelled there
-        write, write without a session: use a path without `..` after a directory that does not exist
-        edit, edit without a session: read it again, then retry if it is there now; if it is not, make it with `write`
-    "#]],
+            read, read without a session, none, none without a session: if one of the similar names is meant, use it exactly as it is spelled there
+            write, write without a session: retry; a path with `..` after a directory that does not exist leads nowhere
+            edit, edit without a session: read it again, then retry if it is there now; if it is not, make it with `write`
+        "#]],
     );
     check(
         ErrorKind::NotDirectory,
@@ -215,8 +215,8 @@ fn arguments_and_sizes() {
     check(
         too_large(LimitName::MaxContentBytes),
         expect![[r#"
-        all: write at most 16 bytes; add the rest with `edit`
-    "#]],
+            all: give at most 16 bytes at once; add the rest with `edit`
+        "#]],
     );
     check(
         too_large(LimitName::MaxFileBytes),
