@@ -22,7 +22,8 @@ build: ## Build the command, optimized.
 
 .PHONY: test
 test: $(BUF) grpcurl ## Run every test; needs no root, and tells what it skips.
-	cargo build -p toolfs-server --bin toolfs
+	@# One set of features for the command and for the tests: else every crate would be built twice.
+	cargo build --workspace --all-features --bins --tests --examples
 	TOOLFS_BIN="$(TARGET_DIR)/debug/toolfs" TOOLFS_BUF="$(BUF)" TOOLFS_GRPCURL="$$(test -x $(GRPCURL) && echo $(GRPCURL))" \
 		cargo test --workspace --all-features
 
@@ -53,7 +54,7 @@ buf: $(BUF) ## Lint the contract and compare it with its released baseline.
 layering: ## Look for libraries that a layer must not have in its tree.
 	@for crate in toolfs-core toolfs-provider; do \
 		for banned in tokio tonic prost tracing-subscriber; do \
-			if cargo tree -q -e normal -p $$crate -i $$banned >/dev/null 2>&1; then \
+			if test -n "$$(cargo tree -q -e normal -p $$crate -i $$banned 2>/dev/null)"; then \
 				echo "$$crate has $$banned in its tree: see the dependency table in server/ARCHITECTURE.md"; exit 1; \
 			fi; \
 		done; \
@@ -80,7 +81,8 @@ audit: $(TOOLS)/bin/cargo-deny ## Check licences, bans and sources, and each cra
 	done
 
 .PHONY: grpcurl
-grpcurl: # Without Go there is no grpcurl: the tests that want it say that they skip.
+grpcurl: ## Install grpcurl as target/tools/bin/grpcurl.
+	@# Without Go there is none: the tests that want it say that they skip.
 	@if test ! -x $(GRPCURL); then \
 		if command -v go >/dev/null; then GOBIN=$(TOOLS)/bin go install github.com/fullstorydev/grpcurl/cmd/grpcurl@$(GRPCURL_VERSION); \
 		else echo "grpcurl: skipped, there is no Go toolchain"; fi; \

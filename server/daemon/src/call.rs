@@ -16,6 +16,12 @@ pub fn main(args: CallArgs, environment: &Environment) -> ExitCode {
         .0
         .unwrap_or_else(|| DEFAULT_LISTEN.to_owned());
     let session = choose(args.session.clone(), environment, "session", "TOOLFS_SESSION").0;
+    if session.as_deref() == Some("") {
+        output::complain(
+            "--session is empty: open a session with toolfs.v1.SessionService/OpenSession and give its id",
+        );
+        return ExitCode::from(exit::USAGE);
+    }
     let arguments = match arguments(&args.arguments) {
         Ok(arguments) => arguments,
         Err(error) => {

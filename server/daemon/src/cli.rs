@@ -39,8 +39,8 @@ Examples:
   toolfs serve --root /srv/project=/workspace --listen unix:/run/user/1000/toolfs.sock
   toolfs serve --root . --policy none --durability data
 
-Flags beat environment variables (TOOLFS_*), which beat defaults. The server prints one line when it is ready, with
-the next commands to try. SIGTERM or SIGINT drains it; a second signal ends it at once.
+Flags beat the environment variables that their help names, which beat defaults. The server prints a line when it is
+ready, and the next commands to try. SIGTERM or SIGINT drains it; a second signal ends it at once.
 
 Without authentication all callers who reach the server are one identity. TCP addresses beyond loopback need
 --allow-remote; a Unix socket is for its owner only.";
@@ -58,11 +58,11 @@ toolfs.v1.SessionService/OpenSession to change what exists.";
 #[derive(Clone, Debug, Default, Args)]
 pub struct ServeArgs {
     /// A directory to serve, and the absolute path under which agents see it (default: its real path). Repeatable;
-    /// nested roots are fine. With --provider memory: the name of a tree [env: TOOLFS_ROOT]
+    /// nested roots are fine. With --provider memory: the name of a tree [env: TOOLFS_ROOT, separated by `:`]
     #[arg(long = "root", value_name = "DIR[=NAME]")]
     pub roots: Vec<String>,
 
-    /// Where to listen. Repeatable [default: 127.0.0.1:50051] [env: TOOLFS_LISTEN]
+    /// Where to listen. Repeatable [default: 127.0.0.1:50051] [env: TOOLFS_LISTEN, separated by `,`]
     #[arg(long, value_name = "IP:PORT|unix:PATH")]
     pub listen: Vec<String>,
 

@@ -130,12 +130,14 @@ pub async fn run(
     let wired = wiring::wire(&config).map_err(RunError::Open)?;
     let ready = wiring::ready(&wired, &config, addresses).await.map_err(RunError::Open)?;
     let server = Server::new(Arc::clone(&wired.executor), wiring::serve_options(&config));
+    tracing::info!(roots = ?ready.roots, provider = %ready.provider, policy = %ready.policy, "serving");
     on_ready(ready);
     let drain = tokio::select! {
         drain = server.serve(listeners, shutdown) => drain?,
         never = end_idle_sessions(&wired.executor) => match never {},
     };
     drop(sockets);
+    tracing::info!(?drain, "no longer serving");
     Ok(drain)
 }
 

@@ -4,6 +4,7 @@
 //! dropped. Deliberately absent: any choice of what is recorded; that is where it happens. Not there yet:
 //! metrics.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use opentelemetry::trace::TracerProvider as _;
@@ -37,6 +38,11 @@ pub enum TelemetryError {
     /// The log format is none of the choices.
     #[error("TOOLFS_LOG_FORMAT: `{0}` is not one of `text`, `json`")]
     Format(String),
+    /// The endpoint is none that this build can reach.
+    #[error(
+        "OTEL_EXPORTER_OTLP_ENDPOINT: `{0}` cannot be used: name a collector as http://HOST:PORT (gRPC without TLS)"
+    )]
+    Endpoint(String),
     /// The exporter cannot be set up.
     #[error("OTEL_EXPORTER_OTLP_ENDPOINT cannot be used: {0}")]
     Exporter(String),
@@ -90,8 +96,16 @@ fn filter(log: &LogArgs, environment: &Environment) -> Result<EnvFilter, Telemet
     };
     EnvFilter::builder()
         .with_default_directive(LevelFilter::INFO.into())
-        .parse(filter)
+        .parse(of_our_own(filter))
         .map_err(|_| TelemetryError::Filter { origin, filter: filter.to_owned() })
+}
+
+/// A bare level is about us: every frame of the transport would drown what we say.
+fn of_our_own(filter: &str) -> Cow<'_, str> {
+    match filter.parse::<LevelFilter>() {
+        Ok(level) if level > LevelFilter::WARN => format!("warn,toolfs={filter}").into(),
+        Ok(_) | Err(_) => filter.into(),
+    }
 }
 
 fn provider(environment: &Environment) -> Result<Option<SdkTracerProvider>, TelemetryError> {
@@ -102,6 +116,9 @@ fn provider(environment: &Environment) -> Result<Option<SdkTracerProvider>, Tele
         environment.get("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
     if endpoint.is_none() || is_disabled {
         return Ok(None);
+    }
+    if let Some(endpoint) = endpoint.filter(|endpoint| !endpoint.starts_with("http://")) {
+        return Err(TelemetryError::Endpoint(endpoint.to_owned()));
     }
     // The exporter reads endpoint, headers and time-outs from the environment, as its specification says.
     let exporter = SpanExporter::builder()
@@ -146,10 +163,24 @@ mod tests {
     #[test]
     fn flag_beats_rust_log_beats_our_variable_beats_info() {
         let both = [("RUST_LOG", "warn"), ("TOOLFS_LOG", "error")];
-        assert_eq!(filter_of(Some("debug"), &both).unwrap(), "debug");
+        assert_eq!(filter_of(Some("h2=debug"), &both).unwrap(), "h2=debug");
         assert_eq!(filter_of(None, &both).unwrap(), "warn");
         assert_eq!(filter_of(None, &both[1..]).unwrap(), "error");
-        assert_eq!(filter_of(None, &[]).unwrap(), "info");
+        assert_eq!(filter_of(None, &[]).unwrap(), "toolfs=info,warn");
+    }
+
+    #[test]
+    fn a_bare_level_does_not_drown_us_in_the_transport() {
+        assert_eq!(filter_of(Some("debug"), &[]).unwrap(), "toolfs=debug,warn");
+        assert_eq!(filter_of(Some("off"), &[]).unwrap(), "off");
+    }
+
+    #[test]
+    fn an_endpoint_that_cannot_be_reached_is_told_in_our_own_words() {
+        for endpoint in ["https://collector:4317", "collector:4317", "garbage"] {
+            let error = provider(&Environment::of(&[("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)])).unwrap_err();
+            assert!(error.to_string().contains("http://HOST:PORT"), "{error}");
+        }
     }
 
     #[test]

@@ -6,7 +6,9 @@ use toolfs_core::window::{LineWindow, StopReason, WindowReader};
 
 // The first five bytes are the size of the pieces and the window; what follows is the content, text or not.
 fuzz_target!(|input: &[u8]| {
-    let Some((&[size, first_line, max_lines, max_bytes, max_line_chars], content)) = input.split_first_chunk() else {
+    let Some((&[size, first_line, max_lines, max_bytes, max_line_chars], content)) =
+        input.split_first_chunk()
+    else {
         return;
     };
     let at_least_one = |byte: u8| u64::from(byte).max(1);
