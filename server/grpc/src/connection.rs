@@ -5,6 +5,8 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -23,6 +25,14 @@ pub(crate) struct Phases {
     pub(crate) drain: CancellationToken,
     /// Fired when the drain is over: every connection ends.
     pub(crate) cut: CancellationToken,
+    taken_bytes: Arc<AtomicU64>,
+}
+
+impl Phases {
+    /// How many bytes all clients together have taken. One that is frozen takes none.
+    pub(crate) fn taken_bytes(&self) -> u64 {
+        self.taken_bytes.load(Ordering::Relaxed)
+    }
 }
 
 /// Bytes of a client, until the server ends them.
@@ -31,6 +41,7 @@ pub(crate) struct Connection<IO> {
     io: IO,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
     preface: Option<Preface>,
+    taken_bytes: Arc<AtomicU64>,
 }
 
 /// The wait for the rest of the preface.
@@ -52,6 +63,7 @@ impl<IO> Connection<IO> {
                 limit: Box::pin(tokio::time::sleep(preface_limit)),
                 drain: Box::pin(phases.drain.clone().cancelled_owned()),
             }),
+            taken_bytes: Arc::clone(&phases.taken_bytes),
         }
     }
 
@@ -72,6 +84,13 @@ impl<IO> Connection<IO> {
             return Err(io::Error::new(io::ErrorKind::ConnectionAborted, "the server is shutting down"));
         }
         Ok(())
+    }
+
+    fn taken(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(bytes)) = &written {
+            self.taken_bytes.fetch_add(*bytes as u64, Ordering::Relaxed);
+        }
+        written
     }
 
     fn received(&mut self, bytes: usize) {
@@ -102,7 +121,8 @@ impl<IO: AsyncRead + Unpin> AsyncRead for Connection<IO> {
 impl<IO: AsyncWrite + Unpin> AsyncWrite for Connection<IO> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.check_cut(cx)?;
-        Pin::new(&mut self.io).poll_write(cx, bytes)
+        let written = Pin::new(&mut self.io).poll_write(cx, bytes);
+        self.taken(written)
     }
 
     fn poll_write_vectored(
@@ -111,7 +131,8 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Connection<IO> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         self.check_cut(cx)?;
-        Pin::new(&mut self.io).poll_write_vectored(cx, slices)
+        let written = Pin::new(&mut self.io).poll_write_vectored(cx, slices);
+        self.taken(written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -169,6 +190,23 @@ mod tests {
         let mut connection = Connection::new(server, LIMIT, &Phases::default());
         connection.read_exact(&mut [0; PREFACE_BYTES]).await.unwrap();
         assert!(tokio::time::timeout(LIMIT * 3, connection.read_u8()).await.is_err());
+    }
+
+    /// A drain must tell a slow client, whose last answer is still on its way, from a frozen one.
+    #[tokio::test]
+    async fn what_a_client_takes_is_counted_and_a_frozen_one_takes_nothing() {
+        let phases = Phases::default();
+        let (mut client, server) = tokio::io::duplex(8);
+        let mut connection = Connection::new(server, LIMIT, &phases);
+        assert!(tokio::time::timeout(LIMIT, connection.write_all(&[0; 20])).await.is_err());
+        let taken_bytes = phases.taken_bytes();
+        assert_eq!(taken_bytes, 8, "what fits on the way to a client that reads nothing");
+
+        let mut bytes = [0; 8];
+        let (taken, written) = tokio::join!(client.read_exact(&mut bytes), connection.write_all(&[0; 8]));
+        taken.unwrap();
+        written.unwrap();
+        assert_eq!(phases.taken_bytes(), taken_bytes + 8);
     }
 
     #[tokio::test]

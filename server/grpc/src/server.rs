@@ -42,7 +42,7 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(60);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long calls that are told to stop have for it, and connections that are cut have to end.
 const STOP_GRACE: Duration = Duration::from_millis(250);
-/// How long connections may stay that have no call any more, when the server drains: for the last answers to be taken.
+/// How long connections may stay that have no call and take nothing any more, when the server drains.
 const CONNECTION_GRACE: Duration = Duration::from_secs(2);
 /// How many calls one connection may have in flight. More wait at the client.
 const MAX_STREAMS_PER_CONNECTION: u32 = 256;
@@ -256,11 +256,17 @@ impl Server {
         Ok(if limited.is_some() { Drain::LimitReached { calls_cut } } else { Drain::Complete })
     }
 
-    /// Resolves when no call has been in flight for a while and connections still are there: their clients do not hear
-    /// the good-bye, and the limit is for calls.
+    /// Resolves when no call is in flight and for a while no client has taken anything: those that are still connected
+    /// do not hear the good-bye, and the limit is for calls and their answers.
     async fn only_connections_are_left(&self) {
         self.calls.all_ended().await;
-        tokio::time::sleep(CONNECTION_GRACE).await;
+        loop {
+            let taken_bytes = self.phases.taken_bytes();
+            tokio::time::sleep(CONNECTION_GRACE).await;
+            if self.phases.taken_bytes() == taken_bytes {
+                return;
+            }
+        }
     }
 
     async fn tell_health(&self, names: [&'static str; 2], status: ServingStatus) {
