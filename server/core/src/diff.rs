@@ -8,12 +8,14 @@ mod change;
 
 use std::fmt::Write as _;
 
+use serde::{Deserialize, Serialize};
+
 pub(crate) use change::Change;
 
 use crate::text::summarize;
 
 /// What a line of a hunk is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum DiffLineKind {
     /// In both.
     Context,
@@ -24,7 +26,7 @@ pub enum DiffLineKind {
 }
 
 /// One line of a hunk.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffLine {
     /// Which side it is on.
     pub kind: DiffLineKind,
@@ -38,7 +40,7 @@ pub struct DiffLine {
 ///
 /// Starts count from 1; a side without lines starts at the line before (0 at the top of a file), as in
 /// unified diffs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hunk {
     /// First line in the old content.
     pub old_start: u64,
@@ -53,14 +55,14 @@ pub struct Hunk {
 }
 
 /// The difference of two texts. No hunks: they are equal.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Diff {
     /// The hunks in order.
     pub hunks: Vec<Hunk>,
 }
 
 /// Why there is no diff.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DiffLeftOut {
     /// Old and new content together exceed `max_diff_bytes`; of an edit, the lines of the diff on both sides.
     TooLarge {
@@ -74,7 +76,7 @@ pub enum DiffLeftOut {
 }
 
 /// A diff, or why there is none.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DiffResult {
     /// The diff.
     Computed(Diff),
@@ -83,7 +85,7 @@ pub enum DiffResult {
 }
 
 /// A changed range, in lines. Starts and counts as in [`Hunk`], without context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedRange {
     /// First line in the old content.
     pub old_start: u64,
@@ -96,7 +98,7 @@ pub struct ChangedRange {
 }
 
 /// The ranges that a change touched: the first [`ChangedRanges::MAX_RANGES`], and how many there are.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ChangedRanges {
     /// The first ranges in order; ranges that touch are one.
     pub ranges: Vec<ChangedRange>,

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use crate::limit::LimitName;
 use crate::target::FileKind;
 use crate::version::Version;
+use serde::{Deserialize, Serialize};
 
 /// The result of everything that can end in an [`FsError`].
 pub type Result<T, E = FsError> = std::result::Result<T, E>;
@@ -112,7 +113,7 @@ impl fmt::Display for Code {
 }
 
 /// Whether the effect of the call is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum Published {
     /// Nothing changed.
     #[default]
@@ -124,7 +125,7 @@ pub enum Published {
 }
 
 /// How the bytes of a file that is not UTF-8 seem to be encoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Encoding {
     /// UTF-16, least significant byte first.
     Utf16Le,
@@ -149,7 +150,7 @@ impl Encoding {
 }
 
 /// What stands where a session that did not look wants to create.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Existing {
     /// Its kind.
     pub kind: FileKind,
@@ -160,7 +161,7 @@ pub struct Existing {
 }
 
 /// Why a near miss is not a match. Several may hold at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum NearMissReason {
     /// Blanks differ in kind or number inside a line, or blank lines differ.
     WhiteSpace,
@@ -203,7 +204,7 @@ impl NearMissReason {
 }
 
 /// A place that nearly matches `old_string`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NearMiss {
     /// Its first line, from 1.
     pub start_line: u64,
@@ -225,7 +226,7 @@ impl NearMiss {
 }
 
 /// Why a search for near misses ended before the whole file was looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SearchStop {
     /// The byte budget was used up.
     Bytes,
@@ -234,7 +235,7 @@ pub enum SearchStop {
 }
 
 /// Why a call has to wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum UnavailableCause {
     /// Another process holds the file open for writing.
     OpenForWriting,
@@ -247,7 +248,7 @@ pub enum UnavailableCause {
 }
 
 /// Why a call was given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum AbortCause {
     /// The caller went away.
     Cancelled,
@@ -260,7 +261,7 @@ pub enum AbortCause {
 /// What went wrong, with the facts that a program needs. One variant per [`Code`].
 ///
 /// Facts are optional where an older server may not tell them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ErrorKind {
     /// `FS_NOT_FOUND`
     NotFound {
@@ -386,10 +387,10 @@ impl ErrorKind {
 /// - the message says what is wrong, in lower case, without a full stop, and never echoes `old_string`,
 ///   `new_string` or content
 /// - path and remedy are for people and models; the provider leaves the remedy empty, the tool layer fills it in
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct FsError(Box<Parts>);
 
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Parts {
     kind: ErrorKind,
     message: String,
@@ -397,6 +398,8 @@ struct Parts {
     remedy: Option<String>,
     published: Published,
     rescue_path: Option<String>,
+    /// For the log of the process that met it; it stays there.
+    #[serde(skip)]
     source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 

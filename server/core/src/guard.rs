@@ -3,10 +3,12 @@
 //! The policy gate chooses a guard, the provider enforces it inside its critical section on bytes that it hashed
 //! there. Deliberately absent: any knowledge of sessions.
 
+use serde::{Deserialize, Serialize};
+
 use crate::version::Version;
 
 /// The condition of a whole-file write.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum WriteGuard {
     /// Creates or replaces, whatever is there.
     Unconditional,
@@ -17,7 +19,7 @@ pub enum WriteGuard {
 }
 
 /// The condition of an edit.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum EditGuard {
     /// Edits what is there; a missing target is `FS_STALE_VERSION`.
     Unconditional,
@@ -26,7 +28,7 @@ pub enum EditGuard {
 }
 
 /// What a session last saw at a target. Unseen targets have none.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Observation {
     /// The session saw that nothing is there.
     Absent,

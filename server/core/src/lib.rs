@@ -15,6 +15,7 @@ pub mod limit;
 pub mod name;
 pub mod notice;
 pub mod outcome;
+pub mod planted;
 pub mod protect;
 pub mod render;
 pub mod schema;

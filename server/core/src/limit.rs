@@ -2,10 +2,12 @@
 //!
 //! Every limit that can refuse or shorten something is here, announced by `GetCapabilities` under its name.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::FsError;
 
 /// The limits by name, as `GetCapabilities` announces them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum LimitName {
     /// `default_limit_lines`: lines of a read that names no limit.
     DefaultLimitLines,
@@ -33,11 +35,15 @@ pub enum LimitName {
     NearMissMs,
     /// `max_sessions`: sessions that are open at once.
     MaxSessions,
+    /// `write_behind_ms`: milliseconds after which an observation is kept for good; a crash may cost younger ones.
+    WriteBehindMs,
+    /// `max_remembered_bytes`: bytes of results that are remembered under their `request_id`; the oldest make room.
+    MaxRememberedBytes,
 }
 
 impl LimitName {
     /// Every limit, in the order in which they are announced.
-    pub const ALL: [LimitName; 13] = [
+    pub const ALL: [LimitName; 15] = [
         LimitName::DefaultLimitLines,
         LimitName::MaxLimitLines,
         LimitName::MaxWindowBytes,
@@ -51,6 +57,8 @@ impl LimitName {
         LimitName::NearMissBytes,
         LimitName::NearMissMs,
         LimitName::MaxSessions,
+        LimitName::WriteBehindMs,
+        LimitName::MaxRememberedBytes,
     ];
 
     /// The stable spelling.
@@ -69,6 +77,8 @@ impl LimitName {
             LimitName::NearMissBytes => "near_miss_bytes",
             LimitName::NearMissMs => "near_miss_ms",
             LimitName::MaxSessions => "max_sessions",
+            LimitName::WriteBehindMs => "write_behind_ms",
+            LimitName::MaxRememberedBytes => "max_remembered_bytes",
         }
     }
 }
@@ -107,6 +117,10 @@ pub struct Limits {
     pub near_miss_ms: u64,
     /// See [`LimitName::MaxSessions`].
     pub max_sessions: u64,
+    /// See [`LimitName::WriteBehindMs`].
+    pub write_behind_ms: u64,
+    /// See [`LimitName::MaxRememberedBytes`].
+    pub max_remembered_bytes: u64,
 }
 
 impl Limits {
@@ -125,6 +139,8 @@ impl Limits {
         near_miss_bytes: 4 << 20,
         near_miss_ms: 100,
         max_sessions: 100_000,
+        write_behind_ms: 250,
+        max_remembered_bytes: 256 << 20,
     };
 
     /// The value of one limit; `None` where there is none.
@@ -143,6 +159,8 @@ impl Limits {
             LimitName::NearMissBytes => Some(self.near_miss_bytes),
             LimitName::NearMissMs => Some(self.near_miss_ms),
             LimitName::MaxSessions => Some(self.max_sessions),
+            LimitName::WriteBehindMs => Some(self.write_behind_ms),
+            LimitName::MaxRememberedBytes => Some(self.max_remembered_bytes),
         }
     }
 

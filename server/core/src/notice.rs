@@ -1,9 +1,10 @@
 //! What a successful call still has to say.
 
 use crate::text::{LineEndings, TextSummary};
+use serde::{Deserialize, Serialize};
 
 /// The kind of a notice, stable for programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum NoticeKind {
     /// The line endings of the file are others than before.
     LineEndingsChanged,
@@ -28,7 +29,7 @@ pub enum NoticeKind {
 }
 
 /// A remark that goes with a success.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
     /// What it is about.
     pub kind: NoticeKind,

@@ -10,6 +10,7 @@ use crate::notice::Notice;
 use crate::text::LineEndings;
 use crate::version::Version;
 use crate::window::{LineBlock, StopReason};
+use serde::{Deserialize, Serialize};
 
 /// What a read saw.
 #[derive(Clone, Debug)]
@@ -55,7 +56,7 @@ impl ReadOutcome {
 }
 
 /// Whether a write made or replaced the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum WriteOperation {
     /// Nothing was there.
     Create,
@@ -64,7 +65,7 @@ pub enum WriteOperation {
 }
 
 /// What a write did, or would do.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WriteOutcome {
     /// The canonical display path.
     pub path: String,
@@ -85,7 +86,7 @@ pub struct WriteOutcome {
 }
 
 /// What an edit did, or would do.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EditOutcome {
     /// The canonical display path.
     pub path: String,

@@ -5,10 +5,12 @@
 
 use std::fmt::{self, Write as _};
 
+use serde::{Deserialize, Serialize};
+
 /// The provider's canonical name of a target: equal for every spelling of one file.
 ///
 /// Opaque bytes: consumers compare and store it, and never parse it.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TargetKey(Box<[u8]>);
 
 impl TargetKey {
@@ -30,7 +32,7 @@ impl fmt::Debug for TargetKey {
 }
 
 /// A resolved path: where a call lands, whether or not something is there yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// The identity that locks, observations and operations use.
     pub key: TargetKey,
@@ -47,7 +49,7 @@ pub struct Target {
 }
 
 /// What is at the end of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FileKind {
     /// A regular file: the only kind that has content here.
     Regular,

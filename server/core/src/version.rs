@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// The longest version that is accepted, in ASCII characters.
 pub const MAX_VERSION_CHARS: usize = 128;
 
@@ -20,7 +22,7 @@ pub const MAX_VERSION_CHARS: usize = 128;
 /// assert_eq!(Version::of(b"one"), Version::of(b"one"));
 /// assert_ne!(Version::of(b"one"), Version::of(b"two"));
 /// ```
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Version(Box<str>);
 
 impl Version {

@@ -17,6 +17,7 @@ mod remedy;
 mod scope;
 mod session;
 mod span;
+mod store;
 mod write;
 
 pub use call::{CallError, ExecuteRequest, ExecuteResponse};
@@ -24,4 +25,8 @@ pub use executor::{Executor, ExecutorParts, ServerCapabilities};
 pub use session::{
     Caller, CloseSession, ForgetObservations, ForgetPaths, OpenSession, OpenedSession, Random, SessionInfo,
     SessionMode, SessionPage,
+};
+pub use store::{
+    CallKey, CallRecord, CallState, CallStore, DecidedGuard, Fingerprint, Insertion, SessionRecord,
+    SessionStore,
 };

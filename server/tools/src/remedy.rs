@@ -143,7 +143,9 @@ fn too_large(limit: LimitName, limit_bytes: u64) -> String {
         | LimitName::MaxPathBytes
         | LimitName::NearMissBytes
         | LimitName::NearMissMs
-        | LimitName::MaxSessions => format!("ask for at most {limit_bytes} bytes"),
+        | LimitName::MaxSessions
+        | LimitName::WriteBehindMs
+        | LimitName::MaxRememberedBytes => format!("ask for at most {limit_bytes} bytes"),
     }
 }
 

@@ -13,6 +13,8 @@ pub mod splice;
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 pub use apply::apply;
 
 use crate::diff::{ChangedRanges, DiffResult};
@@ -82,7 +84,7 @@ impl fmt::Debug for EditRequest {
 }
 
 /// Lines that a match covers, both inclusive, from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MatchRange {
     /// The line on which it starts.
     pub start_line: u64,
@@ -91,7 +93,7 @@ pub struct MatchRange {
 }
 
 /// The matches of an edit: the first [`Matches::MAX_RANGES`], and how many there are.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Matches {
     /// The first ones in order.
     pub ranges: Vec<MatchRange>,

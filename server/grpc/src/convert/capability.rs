@@ -86,7 +86,9 @@ fn limits(capabilities: &ServerCapabilities, transport: &Transport) -> Vec<v1::L
             | LimitName::MaxPathBytes
             | LimitName::NearMissBytes
             | LimitName::NearMissMs
-            | LimitName::MaxSessions => capabilities.limits.value(name),
+            | LimitName::MaxSessions
+            | LimitName::WriteBehindMs
+            | LimitName::MaxRememberedBytes => capabilities.limits.value(name),
         };
         v1::Limit { kind: limit_kind(name).into(), name: name.as_str().to_owned(), value: value.map(count) }
     };
@@ -109,6 +111,8 @@ pub(crate) fn limit_kind(name: LimitName) -> v1::LimitKind {
         LimitName::NearMissBytes => v1::LimitKind::NearMissBytes,
         LimitName::NearMissMs => v1::LimitKind::NearMissMs,
         LimitName::MaxSessions => v1::LimitKind::MaxSessions,
+        LimitName::WriteBehindMs => v1::LimitKind::WriteBehindMs,
+        LimitName::MaxRememberedBytes => v1::LimitKind::MaxRememberedBytes,
     }
 }
 

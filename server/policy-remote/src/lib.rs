@@ -1,0 +1,1 @@
+//! A policy gate that lives in another process, reached over `toolfs.v1.PolicyService`.

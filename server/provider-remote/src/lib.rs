@@ -1,0 +1,1 @@
+//! A provider that lives in another process, reached over `toolfs.v1.FileSystemService`.

@@ -1,0 +1,1 @@
+//! State in an embedded SQLite database: sessions, observations and the results of calls.

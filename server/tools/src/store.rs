@@ -1,0 +1,213 @@
+//! What an executor keeps beyond one call, and where: sessions, and the results of calls that may be repeated.
+//!
+//! The stores here are seams like the provider: memory is beside them, an embedded database and others are crates of
+//! their own. Every operation is atomic, and several servers may share one store. An error is `FS_UNAVAILABLE`, and
+//! nothing changed then.
+//! Deliberately absent: observations, which are the policy gate's, and any decision about what a call may do.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use toolfs_core::clock::Timestamp;
+use toolfs_core::error::Result;
+use toolfs_core::guard::{EditGuard, WriteGuard};
+use toolfs_core::id::{RequestId, SessionKey, SessionName};
+use toolfs_core::target::Target;
+
+use crate::session::{Caller, SessionMode};
+
+/// What is kept of a session. The secret is not in it: its key derives from that and does not lead back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionRecord {
+    /// What it is found by.
+    pub key: SessionKey,
+    /// Its public name.
+    pub name: SessionName,
+    /// Whose it is.
+    pub owner: Caller,
+    /// Where relative paths start.
+    pub cwd: Target,
+    /// What it is narrowed to; none: all roots of the server.
+    pub roots: Vec<Target>,
+    /// The roots in effect, to be shown.
+    pub shown_roots: Vec<String>,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// What it may do.
+    pub mode: SessionMode,
+    /// When it was opened.
+    pub created: Timestamp,
+    /// When a call last came or ended, as far as the store was told.
+    pub last_used: Timestamp,
+}
+
+/// What became of a new session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Insertion {
+    /// It is kept.
+    Inserted,
+    /// Its name is, or once was, another's: draw a new one.
+    NameTaken,
+    /// As many sessions as may be are kept already.
+    Full,
+}
+
+/// Keeps sessions.
+///
+/// - an insertion or a removal is kept for good when the operation returns; a removed session never comes back, and its
+///   name is never used again
+/// - a touch may be kept later, or be lost in a crash
+#[async_trait]
+pub trait SessionStore: Send + Sync + fmt::Debug {
+    /// Whether sessions survive a restart.
+    fn is_persistent(&self) -> bool;
+
+    /// A number that is another one after a session was removed, by whichever server: whoever keeps a record at hand
+    /// may go on with it while the number stays. Asked for every call, so it must be cheap.
+    fn removals(&self) -> u64;
+
+    /// Keeps a new session, unless `max_sessions` are kept already.
+    ///
+    /// # Errors
+    /// `FS_UNAVAILABLE`
+    async fn insert(&self, session: SessionRecord, max_sessions: u64) -> Result<Insertion>;
+
+    /// The session of a key.
+    ///
+    /// # Errors
+    /// `FS_UNAVAILABLE`
+    async fn find(&self, key: &SessionKey) -> Result<Option<SessionRecord>>;
+
+    /// Notes that a session was used. An older time than the one that is known changes nothing.
+    ///
+    /// # Errors
+    /// `FS_UNAVAILABLE`
+    async fn touch(&self, key: &SessionKey, last_used: Timestamp) -> Result<()>;
+
+    /// Removes a session for good; whether it was there.
+    ///
+    /// # Errors
+    /// `FS_UNAVAILABLE`
+    async fn remove(&self, key: &SessionKey) -> Result<bool>;
+
+    /// Removes a session for good if it was not used since `time`, by whichever server; whether it was removed.
+    ///
+    /// # Errors
+    /// `FS_UNAVAILABLE`
+    async fn remove_unused(&self, key: &SessionKey, time: Timestamp) -> Result<bool>;
+
+    /// At most `count` sessions that were not used since `time`, those that were longest unused first.
+    ///
+    /// # Errors
+    /// `FS_UNAVAILABLE`
+    async fn unused_since(&self, time: Timestamp, count: usize) -> Result<Vec<SessionRecord>>;
+
+    /// At most `count` sessions of an owner with a serial number above `after`, in their order: oldest first. Serial
+    /// numbers are at least 1, rise, and stay what they are across restarts.
+    ///
+    /// # Errors
+    /// `FS_UNAVAILABLE`
+    async fn page(&self, owner: &Caller, after: u64, count: usize) -> Result<Vec<(u64, SessionRecord)>>;
+}
+
+/// The name of one logical call: a `request_id` means something within its session only.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CallKey {
+    /// In which session.
+    pub session: SessionKey,
+    /// The caller's name of it.
+    pub request: RequestId,
+}
+
+/// What a call asks for, as a digest: two calls with one [`CallKey`] are the same exactly when theirs are equal.
+pub type Fingerprint = [u8; 32];
+
+/// The guard that a call was given before it published. A call that goes on after a crash keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DecidedGuard {
+    /// Of a write.
+    Write(WriteGuard),
+    /// Of an edit.
+    Edit(EditGuard),
+}
+
+/// What is remembered of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallRecord {
+    /// What it asked for.
+    pub fingerprint: Fingerprint,
+    /// How far it came.
+    pub state: CallState,
+}
+
+/// How far a call came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallState {
+    /// It was about to publish.
+    Begun {
+        /// The guard that it had.
+        guard: DecidedGuard,
+        /// Whether the server that began it still runs: then it will come to an end there.
+        is_live: bool,
+    },
+    /// It ended with this result, encoded by the executor.
+    Ended {
+        /// The result.
+        result: Vec<u8>,
+    },
+}
+
+/// Remembers calls, for as long as the store was told when it was made.
+///
+/// What is begun or ended is kept for good, as far as a crash of the process goes, when the operation returns. Beyond
+/// its bounds a store forgets the calls that ended first; it never forgets one that has not ended and whose server
+/// runs.
+#[async_trait]
+pub trait CallStore: Send + Sync + fmt::Debug {
+    /// What is remembered of a call.
+    ///
+    /// # Errors
+    /// `FS_UNAVAILABLE`
+    async fn find(&self, key: &CallKey) -> Result<Option<CallRecord>>;
+
+    /// Notes that a call is about to publish, and that this server is the one that does. `None`: noted. Otherwise
+    /// nothing is noted, and what is there comes back: an ended call, one of a server that runs, or one of another
+    /// fingerprint. A begun one of a server that does not run any more, with this fingerprint, is taken over: noted,
+    /// with the new guard.
+    ///
+    /// # Errors
+    /// `FS_UNAVAILABLE`
+    async fn begin(
+        &self,
+        key: &CallKey,
+        fingerprint: &Fingerprint,
+        guard: &DecidedGuard,
+        now: Timestamp,
+    ) -> Result<Option<CallRecord>>;
+
+    /// Remembers a result, whether or not the call was noted before.
+    ///
+    /// # Errors
+    /// `FS_UNAVAILABLE`
+    async fn end(
+        &self,
+        key: &CallKey,
+        fingerprint: &Fingerprint,
+        result: Vec<u8>,
+        now: Timestamp,
+    ) -> Result<()>;
+
+    /// Forgets a call that was noted and came to nothing.
+    ///
+    /// # Errors
+    /// `FS_UNAVAILABLE`
+    async fn abandon(&self, key: &CallKey) -> Result<()>;
+
+    /// Forgets the calls of a session that has ended.
+    ///
+    /// # Errors
+    /// `FS_UNAVAILABLE`
+    async fn end_session(&self, session: &SessionKey) -> Result<()>;
+}
