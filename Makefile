@@ -70,8 +70,9 @@ contract-release: $(BUF) ## Make the present contract the baseline that later on
 	cd proto && $(BUF) build --exclude-source-info --as-file-descriptor-set -o v1.binpb
 
 .PHONY: bench
-bench: ## Run the micro-benches of core and the local provider.
+bench: build ## Run the micro-benches of core and the local provider, and the load on the command.
 	cargo bench -p toolfs-core -p toolfs-provider-local
+	TOOLFS_BIN="$(TARGET_DIR)/release/toolfs" cargo bench -p toolfs-contract --bench load
 
 .PHONY: audit
 audit: $(TOOLS)/bin/cargo-deny ## Check licences, bans and sources, and each crate alone.
