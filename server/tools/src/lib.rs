@@ -27,6 +27,6 @@ pub use session::{
     SessionMode, SessionPage,
 };
 pub use store::{
-    CallKey, CallRecord, CallState, CallStore, DecidedGuard, Fingerprint, Insertion, SessionRecord,
-    SessionStore,
+    Beginning, CallKey, CallRecord, CallState, CallStore, DecidedGuard, Fingerprint, Insertion,
+    SessionRecord, SessionStore,
 };

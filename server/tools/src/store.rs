@@ -59,6 +59,9 @@ pub enum Insertion {
 /// - an insertion or a removal is kept for good when the operation returns; a removed session never comes back, and its
 ///   name is never used again
 /// - a touch may be kept later, or be lost in a crash
+/// - a removed session has an end that is left to do, at the policy gate for instance: its key is kept, across restarts
+///   where sessions are, until somebody says that it is done. To lose it is safe: nobody finds the session any more, and
+///   no other one ever has its key
 #[async_trait]
 pub trait SessionStore: Send + Sync + fmt::Debug {
     /// Whether sessions survive a restart.
@@ -92,13 +95,13 @@ pub trait SessionStore: Send + Sync + fmt::Debug {
     /// `FS_UNAVAILABLE`
     async fn remove(&self, key: &SessionKey) -> Result<bool>;
 
-    /// Removes a session for good if it was not used since `time`, by whichever server; whether it was removed.
+    /// Removes a session for good if it was last used at `time` or before, by whichever server; whether it was removed.
     ///
     /// # Errors
     /// `FS_UNAVAILABLE`
     async fn remove_unused(&self, key: &SessionKey, time: Timestamp) -> Result<bool>;
 
-    /// At most `count` sessions that were not used since `time`, those that were longest unused first.
+    /// At most `count` sessions that were last used at `time` or before, those that were longest unused first.
     ///
     /// # Errors
     /// `FS_UNAVAILABLE`
@@ -110,6 +113,18 @@ pub trait SessionStore: Send + Sync + fmt::Debug {
     /// # Errors
     /// `FS_UNAVAILABLE`
     async fn page(&self, owner: &Caller, after: u64, count: usize) -> Result<Vec<(u64, SessionRecord)>>;
+
+    /// At most `count` sessions that were removed, by whichever server, and whose end is left to do.
+    ///
+    /// # Errors
+    /// `FS_UNAVAILABLE`
+    async fn ending(&self, count: usize) -> Result<Vec<SessionKey>>;
+
+    /// The end of a removed session is done. One that is not known changes nothing.
+    ///
+    /// # Errors
+    /// `FS_UNAVAILABLE`
+    async fn ended(&self, key: &SessionKey) -> Result<()>;
 }
 
 /// The name of one logical call: a `request_id` means something within its session only.
@@ -149,7 +164,7 @@ pub enum CallState {
     Begun {
         /// The guard that it had.
         guard: DecidedGuard,
-        /// Whether the server that began it still runs: then it will come to an end there.
+        /// Whether the server that noted it still runs and did not release it: then it will come to an end there.
         is_live: bool,
     },
     /// It ended with this result, encoded by the executor.
@@ -157,6 +172,16 @@ pub enum CallState {
         /// The result.
         result: Vec<u8>,
     },
+}
+
+/// What became of a call that is about to publish.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// It is noted, and this server is the one that runs it, under this guard: the one that was given, or the one of a
+    /// server that noted the same call before and does not run any more. A call that may have published keeps its guard.
+    Noted(DecidedGuard),
+    /// It is not noted: this is remembered of the call instead.
+    Known(CallRecord),
 }
 
 /// Remembers calls, for as long as the store was told when it was made.
@@ -172,10 +197,8 @@ pub trait CallStore: Send + Sync + fmt::Debug {
     /// `FS_UNAVAILABLE`
     async fn find(&self, key: &CallKey) -> Result<Option<CallRecord>>;
 
-    /// Notes that a call is about to publish, and that this server is the one that does. `None`: noted. Otherwise
-    /// nothing is noted, and what is there comes back: an ended call, one of a server that runs, or one of another
-    /// fingerprint. A begun one of a server that does not run any more, with this fingerprint, is taken over: noted,
-    /// with the new guard.
+    /// Notes that a call is about to publish, and that this server is the one that does. Not noted is a call that has
+    /// ended, one that a server which runs has noted, this one included, and one of another fingerprint.
     ///
     /// # Errors
     /// `FS_UNAVAILABLE`
@@ -185,7 +208,7 @@ pub trait CallStore: Send + Sync + fmt::Debug {
         fingerprint: &Fingerprint,
         guard: &DecidedGuard,
         now: Timestamp,
-    ) -> Result<Option<CallRecord>>;
+    ) -> Result<Beginning>;
 
     /// Remembers a result, whether or not the call was noted before.
     ///
@@ -199,7 +222,14 @@ pub trait CallStore: Send + Sync + fmt::Debug {
         now: Timestamp,
     ) -> Result<()>;
 
-    /// Forgets a call that was noted and came to nothing.
+    /// Leaves a call that this server noted and that has not ended to whoever repeats it: it stays noted, as if this
+    /// server ran no more.
+    ///
+    /// # Errors
+    /// `FS_UNAVAILABLE`
+    async fn release(&self, key: &CallKey) -> Result<()>;
+
+    /// Forgets a call that was noted and came to nothing. One that has ended stays.
     ///
     /// # Errors
     /// `FS_UNAVAILABLE`
