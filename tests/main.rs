@@ -19,6 +19,8 @@ mod command;
 mod edit;
 /// What is wrong with a call, and how it is told.
 mod error;
+/// Every error, provoked for real and decoded again by the client.
+mod every_error;
 /// The gate, and what changes without one.
 mod policy;
 /// Reading: windows and footers.

@@ -216,7 +216,7 @@ impl World {
         };
         let executor = Arc::new(executor(provider, policy, limits));
         let client = match setup {
-            Setup::Client => Some(over_duplex(Arc::clone(&executor))),
+            Setup::Client => Some(over_duplex(Arc::clone(&executor), DRAIN_LIMIT, std::future::pending())),
             Setup::Executor | Setup::Binary => None,
         };
         let door: Box<dyn Door> = match &client {
@@ -368,7 +368,11 @@ impl Agent<'_> {
     }
 }
 
-fn executor(provider: Arc<dyn Provider>, policy: Policy, limits: Limits) -> Executor {
+/// How long a drain may take where it does not matter. Far more than it needs.
+const DRAIN_LIMIT: Duration = Duration::from_secs(10);
+
+/// An executor over a provider, with a memory of its own.
+pub(crate) fn executor(provider: Arc<dyn Provider>, policy: Policy, limits: Limits) -> Executor {
     let gate: Option<Arc<dyn PolicyGate>> = match policy {
         Policy::Observation => {
             Some(Arc::new(ObservationGate::new(Arc::new(MemoryObservationStore::default()))))
@@ -385,18 +389,22 @@ fn executor(provider: Arc<dyn Provider>, policy: Policy, limits: Limits) -> Exec
     })
 }
 
-/// A client of a server in this process: no socket, but everything else.
-fn over_duplex(executor: Arc<Executor>) -> Client {
+/// A client of a server in this process: no socket, but everything else. The server drains once `shutdown` resolves.
+pub(crate) fn over_duplex(
+    executor: Arc<Executor>,
+    drain_limit: Duration,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Client {
     let options = ServeOptions {
         max_message_bytes: 64 << 20,
         server_version: "0.0.0".to_owned(),
-        drain_limit: Duration::from_secs(10),
+        drain_limit,
         handshake_timeout: Duration::from_secs(10),
     };
     let (connections, accepted) = tokio::sync::mpsc::unbounded_channel();
     let server = toolfs_grpc::Server::new(executor, options);
     // It ends with the runtime of the test.
-    tokio::spawn(server.serve_connections(UnboundedReceiverStream::new(accepted), std::future::pending()));
+    tokio::spawn(server.serve_connections(UnboundedReceiverStream::new(accepted), shutdown));
     let connector = tower::service_fn(move |_| {
         let (ours, theirs) = tokio::io::duplex(256 << 10);
         let sent = connections.send(Ok::<_, std::io::Error>(theirs));

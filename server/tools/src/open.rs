@@ -12,6 +12,7 @@ use toolfs_provider::request::ResolveRequest;
 
 use crate::fence::Fence;
 use crate::remedy;
+use crate::scope::in_terms_of;
 use crate::session::{OpenSession, Session};
 
 /// Where a new session stands.
@@ -64,7 +65,8 @@ pub(crate) async fn find_all(
     for path in paths {
         let path = FilePath::parse("paths", path, limits)?;
         let resolved = fence.resolve(&path).await;
-        found.push(resolved.map_err(|error| error.with_path(display_form(path.as_str().as_bytes())))?.key);
+        let shown = display_form(path.as_str().as_bytes());
+        found.push(resolved.map_err(|error| in_terms_of("paths", error).with_path(shown))?.key);
     }
     Ok(found)
 }
@@ -112,7 +114,7 @@ impl Opening<'_> {
         let asked = display_form(path.as_bytes());
         self.find_directory(field, cwd, path)
             .await
-            .map_err(|error| remedy::add_for_directory(error.with_path(asked), field))
+            .map_err(|error| remedy::add_for_directory(in_terms_of(field, error).with_path(asked), field))
     }
 
     async fn find_directory(&self, field: &str, cwd: Option<&Target>, path: &str) -> Result<Target> {

@@ -51,7 +51,7 @@ impl Scope<'_> {
             Err(error) if is_about_a_parent(error.code()) && !path.as_str().starts_with('/') => {
                 Err(self.blame_cwd(error).await)
             }
-            Err(error) => Err(in_terms_of_the_tool(error)),
+            Err(error) => Err(in_terms_of("file_path", error)),
         }
     }
 
@@ -171,12 +171,12 @@ fn is_about_a_parent(code: Code) -> bool {
     matches!(code, Code::NotFound | Code::NotDirectory)
 }
 
-/// The provider calls the argument `path`; the tools call it `file_path`.
-fn in_terms_of_the_tool(error: FsError) -> FsError {
+/// The provider calls the argument `path`; its caller has another name for it.
+pub(crate) fn in_terms_of(argument: &str, error: FsError) -> FsError {
     if let ErrorKind::InvalidArgument { field, actual, expected } = error.kind()
         && field == "path"
     {
-        return FsError::invalid_argument("file_path", actual, expected);
+        return FsError::invalid_argument(argument, actual, expected);
     }
     error
 }
