@@ -400,6 +400,9 @@ pub(crate) fn over_duplex(
         server_version: "0.0.0".to_owned(),
         drain_limit,
         handshake_timeout: Duration::from_secs(10),
+        limits: Limits::DEFAULT,
+        max_stream_bytes: 64 << 20,
+        stream_patience: Duration::from_secs(60),
     };
     let (connections, accepted) = tokio::sync::mpsc::unbounded_channel();
     let server = toolfs_grpc::Server::new(executor, options);

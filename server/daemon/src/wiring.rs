@@ -26,6 +26,12 @@ use crate::ready::Ready;
 /// How long a client may take to begin to speak HTTP/2. One that never does would hold up the drain.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Bytes of the content of one write on the seam: more than `max_content_bytes`, since content streams there.
+const MAX_STREAM_BYTES: u64 = 256 << 20;
+
+/// How long a client of the seam may neither take nor send a part of a stream.
+const STREAM_PATIENCE: Duration = Duration::from_secs(60);
+
 /// How many names of the first root are looked at for a sample to read.
 const SAMPLE_LOOKS: usize = 1_000;
 
@@ -66,6 +72,9 @@ pub fn serve_options(config: &ServeConfig) -> ServeOptions {
         server_version: env!("CARGO_PKG_VERSION").to_owned(),
         drain_limit: config.drain_limit,
         handshake_timeout: HANDSHAKE_TIMEOUT,
+        limits: config.limits.clone(),
+        max_stream_bytes: MAX_STREAM_BYTES,
+        stream_patience: STREAM_PATIENCE,
     }
 }
 

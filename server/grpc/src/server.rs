@@ -20,17 +20,25 @@ use tonic::transport::server::Connected;
 use tonic_health::ServingStatus;
 use tonic_health::pb::health_server::HealthServer;
 use tonic_health::server::{HealthReporter, HealthService};
+use toolfs_contract::v1::file_system_service_server::FileSystemServiceServer;
+use toolfs_contract::v1::policy_service_server::PolicyServiceServer;
 use toolfs_contract::v1::session_service_server::SessionServiceServer;
 use toolfs_contract::v1::tool_service_server::ToolServiceServer;
+use toolfs_core::limit::Limits;
+use toolfs_policy::PolicyGate;
+use toolfs_provider::Provider;
 use toolfs_tools::Executor;
 use tower::util::MapRequestLayer;
 
 use crate::connection::{Connection, Phases};
 use crate::convert::capability::Transport;
+use crate::convert::filesystem::Bounds;
 use crate::deadline;
+use crate::filesystem_service::FileSystemService;
 use crate::layers::drain::DrainLayer;
 use crate::layers::trace::TraceLayer;
 use crate::listener::{self, Listener};
+use crate::policy_service::PolicyService;
 use crate::reflection::{self, name_of};
 use crate::session_service::SessionService;
 use crate::task::Calls;
@@ -47,6 +55,19 @@ const CONNECTION_GRACE: Duration = Duration::from_secs(2);
 /// How many calls one connection may have in flight. More wait at the client.
 const MAX_STREAMS_PER_CONNECTION: u32 = 256;
 
+/// Puts a service within the limit of messages, and compresses what its clients compress.
+macro_rules! transported {
+    ($service:expr, $limit:expr) => {
+        $service
+            .max_decoding_message_size($limit)
+            .max_encoding_message_size($limit)
+            .accept_compressed(CompressionEncoding::Gzip)
+            .accept_compressed(CompressionEncoding::Zstd)
+            .send_compressed(CompressionEncoding::Gzip)
+            .send_compressed(CompressionEncoding::Zstd)
+    };
+}
+
 /// How a server serves.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
@@ -58,6 +79,13 @@ pub struct ServeOptions {
     pub drain_limit: Duration,
     /// How long a client may take to send the preface of HTTP/2 (its first 24 bytes).
     pub handshake_timeout: Duration,
+    /// The limits in force, as the seam announces them.
+    pub limits: Limits,
+    /// Bytes of the content of one write on the seam, which are held in memory until all have come. The seam announces
+    /// it as its `max_content_bytes`: content streams there, so that it may be above the limit of messages.
+    pub max_stream_bytes: u64,
+    /// How long a client of the seam may neither take the next part of an answer nor send the next one of its content.
+    pub stream_patience: Duration,
 }
 
 /// How a server ended.
@@ -86,13 +114,24 @@ pub enum ServeError {
     Transport(#[from] tonic::transport::Error),
 }
 
-/// The services of toolfs over an executor.
-///
-/// Served are ToolService, SessionService, health, and reflection in both of its versions. Every other method is
+/// What one address serves, beside health and reflection in both of its versions. Every other method is
 /// `UNIMPLEMENTED`.
+#[derive(Clone, Debug)]
+enum Face {
+    /// ToolService and SessionService.
+    Tools(Arc<Executor>),
+    /// FileSystemService.
+    Seam(Arc<dyn Provider>),
+    /// PolicyService.
+    Gate(Arc<dyn PolicyGate>),
+}
+
+/// The services of one address.
+///
+/// A process that has several faces runs a server for each: they share nothing but what they serve.
 #[derive(Debug)]
 pub struct Server {
-    executor: Arc<Executor>,
+    face: Face,
     options: ServeOptions,
     calls: Calls,
     phases: Phases,
@@ -100,15 +139,23 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server that does not serve yet.
+    /// A server of the tools and their sessions that does not serve yet.
     pub fn new(executor: Arc<Executor>, options: ServeOptions) -> Server {
-        Server {
-            executor,
-            options,
-            calls: Calls::default(),
-            phases: Phases::default(),
-            health: HealthReporter::new(),
-        }
+        Server::with(Face::Tools(executor), Calls::of_tools(), options)
+    }
+
+    /// A server of the seam that does not serve yet. Its clients write past every gate.
+    pub fn of_seam(provider: Arc<dyn Provider>, options: ServeOptions) -> Server {
+        Server::with(Face::Seam(provider), Calls::of_processes(), options)
+    }
+
+    /// A server of the gate that does not serve yet. Its clients can tell of observations that nobody made.
+    pub fn of_gate(gate: Arc<dyn PolicyGate>, options: ServeOptions) -> Server {
+        Server::with(Face::Gate(gate), Calls::of_processes(), options)
+    }
+
+    fn with(face: Face, calls: Calls, options: ServeOptions) -> Server {
+        Server { face, options, calls, phases: Phases::default(), health: HealthReporter::new() }
     }
 
     /// Serves until `shutdown` resolves, then drains.
@@ -129,7 +176,7 @@ impl Server {
             Listener::Unix(listener) => self.on_connections(&served, listener::unix(listener)),
         });
         let serving = try_join_all(on_listeners.collect::<Vec<_>>()).map(|ended| ended.map(|_| ()));
-        self.drive(served.names, serving, shutdown).await
+        self.drive(&served.names, serving, shutdown).await
     }
 
     /// Serves on connections that somebody else made, in memory for instance, until `shutdown` resolves, then drains.
@@ -148,40 +195,47 @@ impl Server {
     {
         let served = self.services()?;
         let serving = self.on_connections(&served, connections.chain(stream::pending()));
-        self.drive(served.names, serving, shutdown).await
+        self.drive(&served.names, serving, shutdown).await
     }
 
     fn services(&self) -> Result<Served, ServeError> {
         let limit = self.options.max_message_bytes;
-        let transport =
-            Transport { server_version: self.options.server_version.clone(), max_message_bytes: limit };
-
-        let tools = ToolService::new(Arc::clone(&self.executor), transport, self.calls.clone());
-        let tools = ToolServiceServer::new(tools)
-            .max_decoding_message_size(limit)
-            .max_encoding_message_size(limit)
-            .accept_compressed(CompressionEncoding::Gzip)
-            .accept_compressed(CompressionEncoding::Zstd)
-            .send_compressed(CompressionEncoding::Gzip)
-            .send_compressed(CompressionEncoding::Zstd);
-        let sessions = SessionService::new(Arc::clone(&self.executor), self.calls.clone());
-        let sessions = SessionServiceServer::new(sessions)
-            .max_decoding_message_size(limit)
-            .max_encoding_message_size(limit)
-            .accept_compressed(CompressionEncoding::Gzip)
-            .accept_compressed(CompressionEncoding::Zstd)
-            .send_compressed(CompressionEncoding::Gzip)
-            .send_compressed(CompressionEncoding::Zstd);
+        let (routes, names) = match &self.face {
+            Face::Tools(executor) => {
+                let transport = Transport {
+                    server_version: self.options.server_version.clone(),
+                    max_message_bytes: limit,
+                };
+                let tools = ToolService::new(Arc::clone(executor), transport, self.calls.clone());
+                let tools = transported!(ToolServiceServer::new(tools), limit);
+                let sessions = SessionService::new(Arc::clone(executor), self.calls.clone());
+                let sessions = transported!(SessionServiceServer::new(sessions), limit);
+                let names = vec![name_of(&tools), name_of(&sessions)];
+                (Routes::new(tools).add_service(sessions), names)
+            }
+            Face::Seam(provider) => {
+                let bounds = Bounds {
+                    limits: self.options.limits.clone(),
+                    max_message_bytes: limit as u64,
+                    max_stream_bytes: self.options.max_stream_bytes,
+                };
+                let (provider, patience) = (Arc::clone(provider), self.options.stream_patience);
+                let files = FileSystemService::new(provider, bounds, patience, self.calls.clone());
+                let files = transported!(FileSystemServiceServer::new(files), limit);
+                let names = vec![name_of(&files)];
+                (Routes::new(files), names)
+            }
+            Face::Gate(gate) => {
+                let policy = PolicyService::new(Arc::clone(gate), self.calls.clone());
+                let policy = transported!(PolicyServiceServer::new(policy), limit);
+                let names = vec![name_of(&policy)];
+                (Routes::new(policy), names)
+            }
+        };
         let health = HealthServer::new(HealthService::from_health_reporter(self.health.clone()));
-
-        let names = [name_of(&tools), name_of(&sessions)];
         let (reflection, reflection_alpha) = reflection::services(&names)?;
-        let routes = Routes::new(tools)
-            .add_service(sessions)
-            .add_service(health)
-            .add_service(reflection)
-            .add_service(reflection_alpha)
-            .prepare();
+        let routes =
+            routes.add_service(health).add_service(reflection).add_service(reflection_alpha).prepare();
         Ok(Served { routes, names })
     }
 
@@ -213,7 +267,7 @@ impl Server {
 
     async fn drive(
         self,
-        names: [&'static str; 2],
+        names: &[&'static str],
         serving: impl Future<Output = Result<(), tonic::transport::Error>> + Send,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> Result<Drain, ServeError> {
@@ -269,9 +323,9 @@ impl Server {
         }
     }
 
-    async fn tell_health(&self, names: [&'static str; 2], status: ServingStatus) {
-        for name in [""].into_iter().chain(names) {
-            self.health.set_service_status(name, status).await;
+    async fn tell_health(&self, names: &[&'static str], status: ServingStatus) {
+        for name in [""].iter().chain(names) {
+            self.health.set_service_status(*name, status).await;
         }
     }
 }
@@ -279,5 +333,5 @@ impl Server {
 /// The services, and the names of ours.
 struct Served {
     routes: Routes,
-    names: [&'static str; 2],
+    names: Vec<&'static str>,
 }

@@ -43,9 +43,17 @@ pub(crate) fn refused_with(reason: CallReason, message: &str, words: Words) -> S
     build(reason.grpc_code(), reason.as_str(), message, words, retry_info(reason).into_iter().collect(), None)
 }
 
-/// The status of an [`FsError`] that is no tool's result: of a session's operation, or on the seam.
+/// The status of an [`FsError`] that is no tool's result, but of a session's operation.
 pub(crate) fn from_fs_error(error: &FsError) -> Status {
-    let wire = convert::error::fs_error(error);
+    fs_error_status(error, convert::error::fs_error(error))
+}
+
+/// The status of an [`FsError`] on the seam and at the gate: what to do next is told by the tools alone.
+pub(crate) fn between_processes(error: &FsError) -> Status {
+    fs_error_status(error, v1::FsError { remedy: String::new(), ..convert::error::fs_error(error) })
+}
+
+fn fs_error_status(error: &FsError, wire: v1::FsError) -> Status {
     let code = wire.grpc_code();
     let mut status =
         build(code, error.code().as_str(), &error.to_string(), words(error), Vec::new(), Some(wire));
@@ -83,15 +91,15 @@ pub(crate) fn aborted(error: &FsError) -> Status {
     status
 }
 
-/// The status of a call whose work has not ended when the caller must be answered.
-pub(crate) fn out_of_time(published: Published) -> Status {
+/// The error of a call whose work has not ended when the caller must be answered.
+pub(crate) fn out_of_time(published: Published) -> FsError {
     let message = match published {
         Published::No => "the call ran out of time, nothing changed",
         Published::Yes => "the call ran out of time, its change is in place",
         Published::Maybe => "the call ran out of time, and its change may still land: read to see it",
     };
     let kind = ErrorKind::Aborted { cause: AbortCause::DeadlineExceeded };
-    aborted(&FsError::new(kind, message).with_published(published))
+    FsError::new(kind, message).with_published(published)
 }
 
 /// The status of a mistake of the server, whose cause only the log tells.

@@ -9,18 +9,20 @@
 
 use std::future::Future;
 use std::pin::pin;
+use std::time::Duration;
 
 use tokio::task::{JoinError, JoinHandle};
-use tokio::time::sleep_until;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::Status;
 use toolfs_contract::code::CallReason;
-use toolfs_core::error::{AbortCause, Published};
-use toolfs_provider::abort::AbortSignal;
+use toolfs_core::error::{AbortCause, FsError, Published};
+use toolfs_provider::abort::{self, AbortSignal};
 use tracing::Instrument as _;
 
 use crate::deadline::Deadline;
+use crate::parts::{self, Outlet, Parts};
 use crate::status;
 
 /// What a call may leave behind when nobody waits for its end.
@@ -32,18 +34,36 @@ pub(crate) enum Effect {
     Change,
 }
 
+/// How the status of a call that was given up is made.
+type AbortedStatus = fn(&FsError) -> Status;
+
 /// The calls of a server. Clones share them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Calls {
     tasks: TaskTracker,
     out_of_patience: CancellationToken,
+    aborted: AbortedStatus,
 }
 
 impl Calls {
+    /// The calls of agents: one that is given up has the reason why in its status.
+    pub(crate) fn of_tools() -> Calls {
+        Calls::with(status::aborted)
+    }
+
+    /// The calls between processes: one that is given up is `FS_ABORTED`.
+    pub(crate) fn of_processes() -> Calls {
+        Calls::with(status::between_processes)
+    }
+
+    fn with(aborted: AbortedStatus) -> Calls {
+        Calls { tasks: TaskTracker::new(), out_of_patience: CancellationToken::new(), aborted }
+    }
+
     /// Runs one call to its end, or to the caller's deadline.
     ///
     /// # Errors
-    /// Those of the work; `SHUTTING_DOWN` once the drain began; `DEADLINE_EXCEEDED`; `INTERNAL` after a panic.
+    /// Those of the work; `SHUTTING_DOWN` once the drain began; the end of the caller's time; `INTERNAL` after a panic.
     pub(crate) async fn run<T, W, F>(
         &self,
         deadline: Option<Deadline>,
@@ -73,11 +93,58 @@ impl Calls {
         tokio::select! {
             biased;
             end = &mut task => ended(end),
-            () = sleep_until(deadline.answer_at) => Err(status::out_of_time(match effect {
+            () = sleep_until(deadline.answer_at) => Err((self.aborted)(&status::out_of_time(match effect {
                 Effect::None => Published::No,
                 Effect::Change => Published::Maybe,
-            })),
+            }))),
         }
+    }
+
+    /// Runs one call that answers in parts, each of which goes through the outlet. The parts end when the work does, or
+    /// at once when it is given up: the caller went away, its time is over, the server stops. What the work holds is
+    /// dropped then, so it must change nothing.
+    ///
+    /// # Errors
+    /// As [`Calls::run`], as long as there is no part; later ones end the parts.
+    pub(crate) async fn stream<T, W, F>(
+        &self,
+        deadline: Option<Deadline>,
+        patience: Duration,
+        work: W,
+    ) -> Result<Parts<T>, Status>
+    where
+        T: Send + 'static,
+        W: FnOnce(AbortSignal, Outlet<T>) -> F,
+        F: Future<Output = Result<(), Status>> + Send + 'static,
+    {
+        if self.tasks.is_closed() {
+            return Err(status::refused(CallReason::ShuttingDown, SHUTTING_DOWN));
+        }
+        let abort = AbortSignal::new();
+        let caller = CallerPresence(abort.clone());
+        let (outlet, close, parts) = parts::channel(caller, patience);
+        let work = work(abort.clone(), outlet);
+        let (out_of_patience, aborted) = (self.out_of_patience.clone(), self.aborted);
+        let watched = async move {
+            let given_up = async {
+                tokio::select! {
+                    cause = abort.fired() => cause,
+                    () = at(deadline.map(|deadline| deadline.stop_at)) => AbortCause::DeadlineExceeded,
+                    () = out_of_patience.cancelled() => AbortCause::Draining,
+                }
+            };
+            let end = tokio::select! {
+                biased;
+                end = work => end,
+                cause = given_up => {
+                    abort.fire(cause);
+                    Err(aborted(&abort::aborted(cause)))
+                }
+            };
+            close.end(end);
+        };
+        self.tasks.spawn(watched.in_current_span());
+        parts.begun().await
     }
 
     /// Refuses calls from now on.
@@ -123,8 +190,17 @@ impl Calls {
 /// The message of a refusal during the drain.
 pub(crate) const SHUTTING_DOWN: &str = "the server is shutting down: call another one, or this one later";
 
+/// Waits until a moment; for ever without one.
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Fires the signal when the caller's side of the call is gone. After the end of the work that does nothing.
-struct CallerPresence(AbortSignal);
+#[derive(Debug)]
+pub(crate) struct CallerPresence(AbortSignal);
 
 impl Drop for CallerPresence {
     fn drop(&mut self) {
@@ -143,10 +219,7 @@ fn ended<T>(end: Result<Result<T, Status>, JoinError>) -> Result<T, Status> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use tokio::sync::oneshot;
-    use tokio::time::Instant;
     use tonic::Code;
 
     use super::*;
@@ -163,7 +236,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_ends_its_own_call_only() {
-        let calls = Calls::default();
+        let calls = Calls::of_tools();
         let status = calls
             .run::<(), _, _>(None, Effect::None, |_| async { panic!("secret of the server") })
             .await
@@ -176,7 +249,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_goes_on_when_its_caller_goes_away_and_is_told_so() {
-        let calls = Calls::default();
+        let calls = Calls::of_tools();
         let (tell, told) = oneshot::channel();
         let running = calls.run(None, Effect::Change, |abort| async move {
             let cause = abort.fired().await;
@@ -190,7 +263,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_out_of_time_is_stopped_and_tells_what_it_knows() {
-        let calls = Calls::default();
+        let calls = Calls::of_tools();
         let stopped = calls
             .run::<(), _, _>(Some(deadline_in(100)), Effect::Change, |abort| async move {
                 abort.fired().await;
@@ -218,7 +291,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_that_ends_within_the_margin_is_answered_with_its_result() {
-        let calls = Calls::default();
+        let calls = Calls::of_tools();
         let result = calls.run(Some(deadline_in(100)), Effect::Change, |abort| async move {
             abort.fired().await;
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -229,7 +302,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_drain_refuses_new_calls_and_in_the_end_stops_the_old_ones() {
-        let calls = Calls::default();
+        let calls = Calls::of_tools();
         let old = calls.run(None, Effect::None, |abort| async move { Ok(abort.fired().await) });
         let drain = async {
             assert_eq!(calls.in_flight(), 1);

@@ -90,9 +90,14 @@ fn limits(capabilities: &ServerCapabilities, transport: &Transport) -> Vec<v1::L
             | LimitName::WriteBehindMs
             | LimitName::MaxRememberedBytes => capabilities.limits.value(name),
         };
-        v1::Limit { kind: limit_kind(name).into(), name: name.as_str().to_owned(), value: value.map(count) }
+        self::limit(name, value)
     };
     LimitName::ALL.map(limit).to_vec()
+}
+
+/// A limit with its value, `None` where nothing is limited.
+pub(crate) fn limit(name: LimitName, value: Option<u64>) -> v1::Limit {
+    v1::Limit { kind: limit_kind(name).into(), name: name.as_str().to_owned(), value: value.map(count) }
 }
 
 /// A limit as a kind.
@@ -117,7 +122,7 @@ pub(crate) fn limit_kind(name: LimitName) -> v1::LimitKind {
 }
 
 /// The name of a root is the path under which agents see it: `NAME` where one was given, else the real path.
-fn root(root: &Root) -> v1::Root {
+pub(crate) fn root(root: &Root) -> v1::Root {
     v1::Root {
         name: root.display_path.clone(),
         display_path: root.display_path.clone(),
@@ -125,7 +130,8 @@ fn root(root: &Root) -> v1::Root {
     }
 }
 
-fn durability(durability: Durability) -> v1::Durability {
+/// What a success survives.
+pub(crate) fn durability(durability: Durability) -> v1::Durability {
     match durability {
         Durability::Full => v1::Durability::Full,
         Durability::Data => v1::Durability::Data,
@@ -133,7 +139,8 @@ fn durability(durability: Durability) -> v1::Durability {
     }
 }
 
-fn provider_capabilities(capabilities: &Capabilities) -> v1::ProviderCapabilities {
+/// The provider and its abilities.
+pub(crate) fn provider_capabilities(capabilities: &Capabilities) -> v1::ProviderCapabilities {
     v1::ProviderCapabilities {
         name: capabilities.provider.clone(),
         verified_replacement: Some(capabilities.exchange),
@@ -141,7 +148,8 @@ fn provider_capabilities(capabilities: &Capabilities) -> v1::ProviderCapabilitie
     }
 }
 
-fn policy_capabilities(gate: Option<&GateCapabilities>) -> v1::PolicyCapabilities {
+/// The gate, or that there is none.
+pub(crate) fn policy_capabilities(gate: Option<&GateCapabilities>) -> v1::PolicyCapabilities {
     match gate {
         Some(gate) => v1::PolicyCapabilities { name: gate.policy.clone(), persistent: Some(gate.persistent) },
         None => v1::PolicyCapabilities { name: "none".to_owned(), persistent: None },

@@ -2,10 +2,15 @@
 
 use std::time::Duration;
 
+use toolfs_core::clock::Timestamp;
+
 pub(crate) mod call;
 pub(crate) mod capability;
 pub(crate) mod error;
+pub(crate) mod filesystem;
+pub(crate) mod guard;
 pub(crate) mod outcome;
+pub(crate) mod policy;
 pub(crate) mod session;
 
 /// The longest time that `google.protobuf.Duration` may hold, some ten thousand years.
@@ -15,6 +20,15 @@ const MAX_DURATION_SECONDS: u64 = 315_576_000_000;
 pub(crate) fn duration(time: Duration) -> prost_types::Duration {
     let time = time.min(Duration::from_secs(MAX_DURATION_SECONDS));
     time.try_into().expect("the longest time there may be fits")
+}
+
+/// A moment as it travels.
+fn timestamp(time: Timestamp) -> prost_types::Timestamp {
+    let nanos = time.0.rem_euclid(1_000) * 1_000_000;
+    prost_types::Timestamp {
+        seconds: time.0.div_euclid(1_000),
+        nanos: i32::try_from(nanos).expect("less than a second in nanoseconds fits"),
+    }
 }
 
 /// A count as it travels. No count of ours reaches the end of `i64`.
@@ -38,5 +52,11 @@ mod tests {
         ] {
             assert_eq!(duration(time), expected, "{time:?}");
         }
+    }
+
+    #[test]
+    fn a_time_before_the_epoch_keeps_its_nanoseconds_positive() {
+        assert_eq!(timestamp(Timestamp(-1)), prost_types::Timestamp { seconds: -1, nanos: 999_000_000 });
+        assert_eq!(timestamp(Timestamp(1_500)), prost_types::Timestamp { seconds: 1, nanos: 500_000_000 });
     }
 }

@@ -1,11 +1,8 @@
 //! The result of a tool call, as it goes out.
 
-use toolfs_contract::v1::{
-    self, content_block::Block, edit_guard, execute_response::Outcome as Wire, write_guard,
-};
+use toolfs_contract::v1::{self, content_block::Block, execute_response::Outcome as Wire};
 use toolfs_core::diff::{ChangedRanges, Diff, DiffLeftOut, DiffLine, DiffLineKind, DiffResult, Hunk};
 use toolfs_core::edit::Matches;
-use toolfs_core::guard::{EditGuard, WriteGuard};
 use toolfs_core::notice::{Notice, NoticeKind};
 use toolfs_core::outcome::{EditOutcome, Outcome, ReadOutcome, ToolResult, WriteOperation, WriteOutcome};
 use toolfs_core::text::LineEndings;
@@ -13,7 +10,7 @@ use toolfs_core::window::{LineRef, StopReason};
 use toolfs_tools::ExecuteResponse;
 
 use super::call::Echo;
-use super::{count, error};
+use super::{count, error, guard};
 
 /// The answer to a call.
 pub(crate) fn execute_response(response: ExecuteResponse, echo: Echo) -> v1::ExecuteResponse {
@@ -70,7 +67,7 @@ fn write_outcome(outcome: WriteOutcome, echo: &Echo) -> v1::WriteOutcome {
         version: outcome.version.to_string(),
         notices: outcome.notices.into_iter().map(notice).collect(),
         diff: echo.full.then(|| diff(outcome.diff)),
-        guard: echo.dry_run.then(|| write_guard(outcome.guard)),
+        guard: echo.dry_run.then(|| guard::write_guard(outcome.guard)),
     }
 }
 
@@ -83,7 +80,7 @@ fn edit_outcome(outcome: EditOutcome, echo: &Echo) -> v1::EditOutcome {
         version: outcome.version.to_string(),
         notices: outcome.notices.into_iter().map(notice).collect(),
         diff: echo.full.then(|| diff(outcome.diff)),
-        guard: echo.dry_run.then(|| edit_guard(outcome.guard)),
+        guard: echo.dry_run.then(|| guard::edit_guard(outcome.guard)),
         matches: echo.dry_run.then(|| matched_ranges(&outcome.matches)),
     }
 }
@@ -97,7 +94,8 @@ fn read_line(line: LineRef<'_>) -> v1::ReadLine {
     }
 }
 
-fn stop_reason(stop: StopReason) -> v1::ReadStopReason {
+/// What ended a window.
+pub(crate) fn stop_reason(stop: StopReason) -> v1::ReadStopReason {
     match stop {
         StopReason::EndOfFile => v1::ReadStopReason::EndOfFile,
         StopReason::LineLimit => v1::ReadStopReason::LineLimit,
@@ -105,7 +103,8 @@ fn stop_reason(stop: StopReason) -> v1::ReadStopReason {
     }
 }
 
-fn line_endings(endings: LineEndings) -> v1::LineEndings {
+/// The line ends of a whole file.
+pub(crate) fn line_endings(endings: LineEndings) -> v1::LineEndings {
     match endings {
         LineEndings::None => v1::LineEndings::None,
         LineEndings::Lf => v1::LineEndings::Lf,
@@ -114,14 +113,16 @@ fn line_endings(endings: LineEndings) -> v1::LineEndings {
     }
 }
 
-fn write_operation(operation: WriteOperation) -> v1::WriteOperation {
+/// What kind of change a write is.
+pub(crate) fn write_operation(operation: WriteOperation) -> v1::WriteOperation {
     match operation {
         WriteOperation::Create => v1::WriteOperation::Create,
         WriteOperation::Update => v1::WriteOperation::Update,
     }
 }
 
-fn notice(notice: Notice) -> v1::Notice {
+/// A remark.
+pub(crate) fn notice(notice: Notice) -> v1::Notice {
     v1::Notice { kind: notice_kind(notice.kind).into(), text: notice.text }
 }
 
@@ -140,28 +141,8 @@ fn notice_kind(kind: NoticeKind) -> v1::NoticeKind {
     }
 }
 
-/// The guard of a write.
-fn write_guard(guard: WriteGuard) -> v1::WriteGuard {
-    use write_guard::Condition;
-    let condition = match guard {
-        WriteGuard::Unconditional => Condition::Unconditional(v1::Unconditional {}),
-        WriteGuard::CreateIfAbsent => Condition::CreateIfAbsent(v1::CreateIfAbsent {}),
-        WriteGuard::ReplaceIfVersion(version) => Condition::ReplaceIfVersion(version.to_string()),
-    };
-    v1::WriteGuard { condition: Some(condition) }
-}
-
-/// The guard of an edit.
-fn edit_guard(guard: EditGuard) -> v1::EditGuard {
-    use edit_guard::Condition;
-    let condition = match guard {
-        EditGuard::Unconditional => Condition::Unconditional(v1::Unconditional {}),
-        EditGuard::ReplaceIfVersion(version) => Condition::ReplaceIfVersion(version.to_string()),
-    };
-    v1::EditGuard { condition: Some(condition) }
-}
-
-fn changed_ranges(changed: &ChangedRanges) -> v1::ChangedRanges {
+/// Which lines a mutation changed.
+pub(crate) fn changed_ranges(changed: &ChangedRanges) -> v1::ChangedRanges {
     let ranges = changed.ranges.iter().map(|range| v1::ChangedRange {
         old_start: Some(count(range.old_start)),
         old_count: Some(count(range.old_count)),
@@ -171,7 +152,8 @@ fn changed_ranges(changed: &ChangedRanges) -> v1::ChangedRanges {
     v1::ChangedRanges { ranges: ranges.collect(), total: Some(count(changed.total)) }
 }
 
-fn matched_ranges(matches: &Matches) -> v1::MatchedRanges {
+/// Where an edit matches.
+pub(crate) fn matched_ranges(matches: &Matches) -> v1::MatchedRanges {
     let ranges = matches.ranges.iter().map(|range| v1::LineRange {
         start_line: Some(count(range.start_line)),
         end_line: Some(count(range.end_line)),
@@ -179,7 +161,8 @@ fn matched_ranges(matches: &Matches) -> v1::MatchedRanges {
     v1::MatchedRanges { ranges: ranges.collect(), total: Some(count(matches.total)) }
 }
 
-fn diff(diff: DiffResult) -> v1::Diff {
+/// What changed.
+pub(crate) fn diff(diff: DiffResult) -> v1::Diff {
     match diff {
         DiffResult::Computed(diff) => computed_diff(diff),
         DiffResult::LeftOut(why) => {

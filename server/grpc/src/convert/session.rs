@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use tonic::Status;
 use toolfs_contract::code::CallReason;
 use toolfs_contract::v1::{self, close_session_request, forget_observations_request, get_session_request};
-use toolfs_core::clock::Timestamp;
 use toolfs_core::error::FsError;
 use toolfs_core::id::SessionId;
 use toolfs_tools::{
@@ -13,6 +12,7 @@ use toolfs_tools::{
     SessionMode, SessionPage,
 };
 
+use super::timestamp;
 use crate::status;
 
 /// To how many paths a session is narrowed at most.
@@ -195,14 +195,6 @@ pub(crate) fn mode(mode: SessionMode) -> v1::SessionMode {
     }
 }
 
-fn timestamp(time: Timestamp) -> prost_types::Timestamp {
-    let nanos = time.0.rem_euclid(1_000) * 1_000_000;
-    prost_types::Timestamp {
-        seconds: time.0.div_euclid(1_000),
-        nanos: i32::try_from(nanos).expect("less than a second in nanoseconds fits"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use tonic_types::StatusExt as _;
@@ -276,11 +268,5 @@ mod tests {
         assert_eq!(page(0).unwrap(), (None, None));
         assert_eq!(page(7).unwrap(), (Some(7), None));
         assert_eq!(reason(page(-1)), "PAGE_SIZE_INVALID");
-    }
-
-    #[test]
-    fn a_time_before_the_epoch_keeps_its_nanoseconds_positive() {
-        assert_eq!(timestamp(Timestamp(-1)), prost_types::Timestamp { seconds: -1, nanos: 999_000_000 });
-        assert_eq!(timestamp(Timestamp(1_500)), prost_types::Timestamp { seconds: 1, nanos: 500_000_000 });
     }
 }

@@ -78,9 +78,8 @@ where
             async move {
                 let mut end = end;
                 let response = call.await?;
-                if let Some(status) = response.extensions().get::<Status>() {
-                    record_reason(status);
-                    log_status(status);
+                if let Some(refusal) = response.extensions().get::<Status>() {
+                    status(refusal);
                 }
                 if let Some(code) = status_code(response.headers()) {
                     end.tell(code);
@@ -222,6 +221,27 @@ impl<B: Body<Data = Bytes> + Unpin> Body for TraceBody<B> {
 /// Records the name of a logical call.
 pub(crate) fn request_id(id: &RequestId) {
     Span::current().record("request_id", id.as_str());
+}
+
+/// Records the condition under which a mutation of the seam may land.
+pub(crate) fn guard(name: &'static str) {
+    Span::current().record("toolfs.guard", name);
+}
+
+/// Records how much content a call of the seam carried.
+pub(crate) fn bytes(count: u64) {
+    Span::current().record("toolfs.bytes", count);
+}
+
+/// Records and logs the refusal that ends an answer in parts: it leaves in the trailers, where no layer sees it whole.
+pub(crate) fn status(status: &Status) {
+    record_reason(status);
+    log_status(status);
+}
+
+/// Logs what became of an effect that is in place and could not be made durable.
+pub(crate) fn not_durable(error: &FsError) {
+    log_error(error);
 }
 
 /// Logs the error of a tool call that ended in a result.

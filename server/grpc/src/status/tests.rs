@@ -135,8 +135,8 @@ fn an_aborted_call_says_why_and_what_became_of_it() {
         assert_eq!(status.get_details_error_info().unwrap().reason, reason);
         assert_eq!(fs_error_of(&status).published(), v1::Published::No);
     }
-    assert_eq!(fs_error_of(&out_of_time(Published::Maybe)).retryable, Some(false));
-    assert_eq!(fs_error_of(&out_of_time(Published::No)).retryable, Some(true));
+    assert_eq!(fs_error_of(&aborted(&out_of_time(Published::Maybe))).retryable, Some(false));
+    assert_eq!(fs_error_of(&aborted(&out_of_time(Published::No))).retryable, Some(true));
 }
 
 #[test]

@@ -86,6 +86,9 @@ pub(crate) fn server(setup: Setup) -> (Server, Arc<Scripted>) {
             server_version: "1.2.3".into(),
             drain_limit: setup.drain_limit,
             handshake_timeout: setup.handshake_timeout,
+            limits: Limits::DEFAULT,
+            max_stream_bytes: 48 << 20,
+            stream_patience: Duration::from_secs(60),
         },
     );
     (server, provider)
