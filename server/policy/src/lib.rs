@@ -7,6 +7,8 @@ mod gate;
 mod memory;
 mod observation;
 mod store;
+#[cfg(feature = "conformance")]
+pub mod suite;
 
 pub use gate::{ForgetScope, GateCapabilities, PolicyGate};
 pub use memory::{MemoryObservationStore, MemoryStoreLimits};

@@ -1,70 +1,12 @@
-use std::collections::{HashMap, HashSet};
-
 use proptest::prelude::*;
-use toolfs_core::version::Version;
 
 use super::*;
+use crate::suite::{Model, Step, compare, perform, seen, session, step, target};
 
-fn session(name: &str) -> SessionKey {
-    SessionKey::new(name)
-}
-
-fn target(name: &str) -> TargetKey {
-    TargetKey::new(name.as_bytes())
-}
-
-fn seen(content: &str) -> Observation {
-    Observation::Present(Version::of(content.as_bytes()))
-}
+crate::observation_store_suite!(async || (Box::new(MemoryObservationStore::new()), ()));
 
 #[tokio::test]
-async fn an_observation_that_comes_late_does_not_replace_a_newer_one() {
-    let store = MemoryObservationStore::new();
-    let (session, target) = (session("s"), target("t"));
-    store.record(&session, &target, seen("new"), Order(7)).await.unwrap();
-    store.record(&session, &target, seen("old"), Order(6)).await.unwrap();
-    store.record(&session, &target, seen("same order"), Order(7)).await.unwrap();
-    assert_eq!(store.get(&session, &target).await.unwrap(), Some(seen("new")));
-}
-
-#[tokio::test]
-async fn what_began_before_a_forget_is_not_recorded_after_it() {
-    let store = MemoryObservationStore::new();
-    let session = session("s");
-    for scope in [ForgetScope::Targets(vec![target("never seen")]), ForgetScope::All] {
-        store.forget(&session, scope, Order(10)).await.unwrap();
-        store.record(&session, &target("never seen"), seen("x"), Order(10)).await.unwrap();
-        assert_eq!(store.get(&session, &target("never seen")).await.unwrap(), None);
-    }
-    store.record(&session, &target("never seen"), seen("x"), Order(11)).await.unwrap();
-    assert_eq!(store.get(&session, &target("never seen")).await.unwrap(), Some(seen("x")));
-}
-
-#[tokio::test]
-async fn a_forget_of_the_same_order_wins_in_both_sequences() {
-    for scope in [ForgetScope::Targets(vec![target("t")]), ForgetScope::All] {
-        let store = MemoryObservationStore::new();
-        let session = session("s");
-        store.record(&session, &target("t"), seen("x"), Order(5)).await.unwrap();
-        store.forget(&session, scope, Order(5)).await.unwrap();
-        store.record(&session, &target("t"), seen("x"), Order(5)).await.unwrap();
-        assert_eq!(store.get(&session, &target("t")).await.unwrap(), None);
-    }
-}
-
-#[tokio::test]
-async fn a_forget_keeps_what_was_seen_after_it() {
-    let store = MemoryObservationStore::new();
-    let session = session("s");
-    store.record(&session, &target("t"), seen("x"), Order(11)).await.unwrap();
-    for scope in [ForgetScope::Targets(vec![target("t")]), ForgetScope::All] {
-        store.forget(&session, scope, Order(10)).await.unwrap();
-        assert_eq!(store.get(&session, &target("t")).await.unwrap(), Some(seen("x")));
-    }
-}
-
-#[tokio::test]
-async fn an_ended_session_does_not_revive_by_a_record_that_comes_late() {
+async fn an_ended_session_takes_no_room() {
     let store = MemoryObservationStore::new();
     let (session, target) = (session("s"), target("t"));
     store.record(&session, &target, seen("x"), Order(1)).await.unwrap();
@@ -124,91 +66,18 @@ async fn many_small_sessions_stay_within_the_total() {
     }
 }
 
-#[derive(Clone, Debug)]
-enum Step {
-    Record { session: u8, target: u8, observation: Option<u8>, order: i64 },
-    Forget { session: u8, targets: Vec<u8>, order: i64 },
-    ForgetAll { session: u8, order: i64 },
-    End { session: u8 },
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    let (session, target, order) = (0..3u8, 0..6u8, 0..40i64);
-    prop_oneof![
-        12 => (session.clone(), target.clone(), any::<Option<u8>>(), order.clone()).prop_map(
-            |(session, target, observation, order)| Step::Record { session, target, observation, order }
-        ),
-        3 => (session.clone(), prop::collection::vec(target, 0..3), order.clone())
-            .prop_map(|(session, targets, order)| Step::Forget { session, targets, order }),
-        2 => (session.clone(), order).prop_map(|(session, order)| Step::ForgetAll { session, order }),
-        1 => session.prop_map(|session| Step::End { session }),
-    ]
-}
-
-/// An order, and what was seen at it; `None`: it was forgotten.
-type ModelFact = (i64, Option<Observation>);
-
-/// The whole history, looked through at each question.
-#[derive(Default)]
-struct Model {
-    facts: HashMap<(u8, u8), Vec<ModelFact>>,
-    ended: HashSet<u8>,
-}
-
-impl Model {
-    fn note(&mut self, session: u8, target: u8, order: i64, seen: Option<Observation>) {
-        self.facts.entry((session, target)).or_default().push((order, seen));
-    }
-
-    /// The first observation of the highest order, unless it was forgotten at that order or the session ended.
-    fn get(&self, session: u8, target: u8) -> Option<Observation> {
-        if self.ended.contains(&session) {
-            return None;
-        }
-        let facts = self.facts.get(&(session, target))?;
-        let highest = facts.iter().map(|(order, _)| *order).max()?;
-        let mut newest = facts.iter().filter(|(order, _)| *order == highest);
-        if newest.clone().any(|(_, seen)| seen.is_none()) { None } else { newest.next()?.1.clone() }
-    }
-}
-
-async fn replay(
+/// Replays one step at a time, so that the counts are looked at after each.
+async fn replay_within(
     limits: MemoryStoreLimits,
     steps: &[Step],
     judge: impl Fn(Option<Observation>, Option<Observation>),
 ) {
     let store = MemoryObservationStore::with_limits(limits);
     let mut model = Model::default();
-    let name = |session: u8| self::session(&format!("s{session}"));
-    let place = |target: u8| self::target(&format!("t{target}"));
     for step in steps {
-        match step.clone() {
-            Step::Record { session, target, observation, order } => {
-                let observation = observation.map_or(Observation::Absent, |id| seen(&id.to_string()));
-                store
-                    .record(&name(session), &place(target), observation.clone(), Order(order))
-                    .await
-                    .unwrap();
-                model.note(session, target, order, Some(observation));
-            }
-            Step::Forget { session, targets, order } => {
-                let scope = ForgetScope::Targets(targets.iter().copied().map(place).collect());
-                store.forget(&name(session), scope, Order(order)).await.unwrap();
-                targets.iter().for_each(|&target| model.note(session, target, order, None));
-            }
-            Step::ForgetAll { session, order } => {
-                store.forget(&name(session), ForgetScope::All, Order(order)).await.unwrap();
-                (0..6).for_each(|target| model.note(session, target, order, None));
-            }
-            Step::End { session } => {
-                store.end_session(&name(session)).await.unwrap();
-                model.ended.insert(session);
-            }
-        }
-        for (session, target) in (0..3).flat_map(|session| (0..6).map(move |target| (session, target))) {
-            let answer = store.get(&name(session), &place(target)).await.unwrap();
-            judge(answer, model.get(session, target));
-        }
+        perform(&store, step).await;
+        model.apply(step);
+        compare(&store, &model, &judge).await;
         for shard in &store.shards {
             let (counted, real) = shard.lock().unwrap().counted_bytes();
             assert_eq!(counted, real);
@@ -224,13 +93,13 @@ fn block_on(work: impl Future<Output = ()>) {
 proptest! {
     #[test]
     fn the_store_answers_as_the_whole_history_would(steps in prop::collection::vec(step(), 1..60)) {
-        block_on(replay(MemoryStoreLimits::DEFAULT, &steps, |answer, expected| assert_eq!(answer, expected)));
+        block_on(replay_within(MemoryStoreLimits::DEFAULT, &steps, |answer, expected| assert_eq!(answer, expected)));
     }
 
     /// Room for a handful of facts: what is lost is lost, and nothing else is ever answered.
     #[test]
     fn a_store_without_room_loses_and_never_invents(steps in prop::collection::vec(step(), 1..60)) {
         let limits = MemoryStoreLimits { total_bytes: 1_600 * SHARD_COUNT, session_bytes: 1_000, ended_sessions: 1_600 };
-        block_on(replay(limits, &steps, |answer, expected| assert!(answer.is_none() || answer == expected)));
+        block_on(replay_within(limits, &steps, |answer, expected| assert!(answer.is_none() || answer == expected)));
     }
 }

@@ -1,0 +1,94 @@
+//! Which servers of a state run: each holds a lock on a file of its own, which the kernel lets go at any death.
+//!
+//! Never judged by age or by process number.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use crate::directory::{create_own, remove_own};
+
+/// This server's own lock, and the way to ask for others'.
+#[derive(Debug)]
+pub(crate) struct Instance {
+    id: String,
+    directory: PathBuf,
+    /// `None` once this server has ended.
+    lock: Mutex<Option<File>>,
+}
+
+impl Instance {
+    /// Takes the lock of a name that nobody had before. The caller holds the lock on opening, so that nobody sweeps
+    /// meanwhile.
+    #[expect(clippy::disallowed_methods, reason = "the file is the state's own")]
+    pub(crate) fn begin(directory: &Path, id: String) -> io::Result<Instance> {
+        let unlocked = directory.join(format!("{id}.new"));
+        let file = create_own(&unlocked)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        // Under its name it is seen with its lock only.
+        std::fs::rename(&unlocked, directory.join(&id))?;
+        Ok(Instance { id, directory: directory.to_owned(), lock: Mutex::new(Some(file)) })
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whether the server of that name runs. The file of one that does not is removed.
+    pub(crate) fn is_live(&self, id: &str) -> bool {
+        if id == self.id {
+            return self.lock.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        }
+        // Names are hexadecimal: anything else in the database is no name, and no path either.
+        let is_name = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_name && is_locked(&self.directory.join(id))
+    }
+
+    /// Removes the files of servers that do not run. The caller holds the lock on opening.
+    #[expect(clippy::disallowed_methods, reason = "the directory is the state's own")]
+    pub(crate) fn sweep(directory: &Path) -> io::Result<()> {
+        for entry in std::fs::read_dir(directory)? {
+            is_locked(&entry?.path());
+        }
+        Ok(())
+    }
+
+    /// Ends: from here on this server's calls are those of one that does not run.
+    pub(crate) fn end(&self) {
+        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        if lock.take().is_some() {
+            // A file that stays is swept by the next server.
+            let _ = remove_own(&self.directory.join(&self.id));
+        }
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Whether somebody holds the lock of a file; if not, the file goes. Asking takes the shared lock, so that two who
+/// ask at once do not take each other for the owner. In doubt it is held.
+#[expect(clippy::disallowed_methods, reason = "the file is the state's own")]
+fn is_locked(path: &Path) -> bool {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) => return error.kind() != io::ErrorKind::NotFound,
+    };
+    loop {
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => {
+                let _ = remove_own(path);
+                return false;
+            }
+            Err(Errno::INTR) => {}
+            Err(_) => return true,
+        }
+    }
+}
