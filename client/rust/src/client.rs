@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use tonic::Request;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 use toolfs_contract::v1;
 use toolfs_contract::v1::session_service_client::SessionServiceClient;
 use toolfs_contract::v1::tool_service_client::ToolServiceClient;
 
 use crate::call::{CallOptions, execute_request, json_call};
+use crate::channel::endpoint;
 use crate::error::Error;
 use crate::reply::ModelReply;
 use crate::session::Session;
@@ -69,17 +70,8 @@ impl Client {
     /// # Errors
     /// [`Error::Connect`]
     pub async fn connect_with(server: &str, options: ConnectOptions) -> Result<Client, Error> {
-        let refused = |source: Box<dyn std::error::Error + Send + Sync>| Error::Connect {
-            server: server.to_owned(),
-            source,
-        };
-        let endpoint = Endpoint::from_shared(uri(server))
-            .map_err(|error| refused(error.into()))?
-            .connect_timeout(options.connect_timeout)
-            .tcp_nodelay(true)
-            .http2_keep_alive_interval(Duration::from_secs(30))
-            .keep_alive_timeout(Duration::from_secs(10));
-        let channel = endpoint.connect().await.map_err(|error| refused(error.into()))?;
+        let connected = endpoint(server, options.connect_timeout)?.connect().await;
+        let channel = connected.map_err(|error| Error::connect(server, error))?;
         Ok(Client::from_channel(channel, &options))
     }
 
@@ -217,25 +209,9 @@ impl Client {
     }
 }
 
-/// The address as tonic spells it.
-fn uri(server: &str) -> String {
-    if server.starts_with("unix:") || server.contains("://") {
-        server.to_owned()
-    } else {
-        format!("http://{server}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_bare_address_is_plain_http() {
-        assert_eq!(uri("127.0.0.1:50051"), "http://127.0.0.1:50051");
-        assert_eq!(uri("unix:/run/toolfs.sock"), "unix:/run/toolfs.sock");
-        assert_eq!(uri("https://files.example"), "https://files.example");
-    }
 
     #[tokio::test]
     async fn a_server_that_is_not_there_is_named() {

@@ -57,12 +57,11 @@ impl Error {
     }
 
     pub(crate) fn from_status(status: Status) -> Error {
-        if is_local_timeout(&status) {
-            let status = Status::deadline_exceeded("the deadline was over before the server answered");
-            let reason = Reason::Call(CallReason::DeadlineExceeded);
-            return Error::Call(Box::new(CallFailure { reason, error: None, status }));
-        }
         Error::Call(Box::new(CallFailure::of(status)))
+    }
+
+    pub(crate) fn connect(server: &str, source: tonic::transport::Error) -> Error {
+        Error::Connect { server: server.to_owned(), source: source.into() }
     }
 }
 
@@ -235,7 +234,13 @@ pub struct CallFailure {
 }
 
 impl CallFailure {
-    fn of(status: Status) -> CallFailure {
+    /// Reads a status, of a stub of the contract for instance.
+    pub fn of(status: Status) -> CallFailure {
+        if is_local_timeout(&status) {
+            let status = Status::deadline_exceeded("the deadline was over before the server answered");
+            let reason = Reason::Call(CallReason::DeadlineExceeded);
+            return CallFailure { reason, error: None, status };
+        }
         CallFailure { reason: Reason::of(&status), error: fs_error(&status), status }
     }
 

@@ -23,12 +23,14 @@
 //! at files itself. The messages of the contract are re-exported as [`v1`].
 
 mod call;
+mod channel;
 mod client;
 mod error;
 mod reply;
 mod session;
 
 pub use call::{CallOptions, Edit, Read, Write};
+pub use channel::connect_lazily;
 pub use client::{Client, ConnectOptions, OpenSession};
 pub use error::{CallFailure, Error, ErrorCode, Reason, ToolError};
 pub use reply::{ModelReply, Reply};

@@ -73,6 +73,11 @@ pub enum DiffLeftOut {
     },
     /// The old content is no text.
     OldIsNotText,
+    /// Another process left it out.
+    Told {
+        /// Why, in its words: one line.
+        reason: String,
+    },
 }
 
 /// A diff, or why there is none.

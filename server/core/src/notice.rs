@@ -26,6 +26,8 @@ pub enum NoticeKind {
     ObservationNotRecorded,
     /// The diff is left out; the text says why.
     DiffLeftOut,
+    /// A remark of another process, of a kind that this build does not know; the text tells it.
+    Other,
 }
 
 /// A remark that goes with a success.

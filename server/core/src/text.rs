@@ -62,6 +62,54 @@ pub struct TextSummary {
 }
 
 impl TextSummary {
+    /// The summary of a file whose pass somebody else made, and told what a reader of the file needs.
+    ///
+    /// How often each line end occurs in a mixed file is not among that, nor which one is the first: one CR LF and LF
+    /// otherwise stand in, which serves no edit. `None` when the facts contradict each other.
+    ///
+    /// ```
+    /// use toolfs_core::text::{LineEndings, TextSummary, summarize};
+    ///
+    /// let told = TextSummary::told(8, 2, LineEndings::Lf, true, false);
+    /// assert_eq!(told, summarize(b"one\ntwo\n").ok());
+    /// assert_eq!(TextSummary::told(8, 2, LineEndings::None, true, false), None);
+    /// ```
+    pub fn told(
+        size_bytes: u64,
+        total_lines: u64,
+        endings: LineEndings,
+        ends_with_newline: bool,
+        bom: bool,
+    ) -> Option<TextSummary> {
+        let newlines = if ends_with_newline { total_lines } else { total_lines.saturating_sub(1) };
+        let (lf_count, crlf_count, first_line_end) = match endings {
+            LineEndings::None => (0, 0, None),
+            LineEndings::Lf => (newlines, 0, Some(LineEnd::Lf)),
+            LineEndings::Crlf => (0, newlines, Some(LineEnd::Crlf)),
+            LineEndings::Mixed => (newlines.saturating_sub(1), 1, None),
+        };
+        let summary = TextSummary {
+            size_bytes,
+            total_lines,
+            lf_count,
+            crlf_count,
+            first_line_end,
+            ends_with_newline,
+            bom,
+        };
+        // Every line end counts as many bytes as it has, a last line without one at least one, a BOM its own.
+        let open_line = u64::from(total_lines > newlines);
+        let least_bytes = newlines
+            .saturating_add(crlf_count)
+            .saturating_add(open_line)
+            .saturating_add(if bom { BOM.len() as u64 } else { 0 });
+        let is_consistent = summary.line_endings() == endings
+            && lf_count.saturating_add(crlf_count) == newlines
+            && (total_lines > 0 || !ends_with_newline)
+            && if total_lines == 0 { size_bytes == least_bytes } else { size_bytes >= least_bytes };
+        is_consistent.then_some(summary)
+    }
+
     /// Which line ends occur.
     pub fn line_endings(&self) -> LineEndings {
         match (self.lf_count, self.crlf_count) {

@@ -127,6 +127,9 @@ impl Scope<'_> {
             Some(DiffResult::LeftOut(DiffLeftOut::OldIsNotText)) => {
                 Some("the diff is left out: the old content is no text".to_owned())
             }
+            Some(DiffResult::LeftOut(DiffLeftOut::Told { reason })) => {
+                Some(format!("the diff is left out: {reason}"))
+            }
             None => Some("the diff is left out: the provider made none".to_owned()),
         };
         let notice = left_out.map(|text| Notice::new(NoticeKind::DiffLeftOut, text));

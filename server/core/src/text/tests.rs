@@ -168,3 +168,39 @@ fn the_dominant_line_end_is_the_more_frequent_one_and_else_the_first() {
     assert_eq!(summarize(b"a\r\nb\n").unwrap().line_endings(), LineEndings::Mixed);
     assert_eq!(summarize(b"a\r\n").unwrap().line_endings(), LineEndings::Crlf);
 }
+
+#[test]
+fn what_was_told_of_a_file_is_taken_only_when_it_can_be_true() {
+    for content in
+        ["", "\u{feff}", "a", "\n", "a\n", "a\nb", "a\r\n", "\r\n\r\nb", "a\r\nb\n", "\u{feff}a\nb\r\nc"]
+    {
+        let real = summarize(content.as_bytes()).unwrap();
+        let told = |size_bytes, total_lines, endings, ends_with_newline, bom| {
+            TextSummary::told(size_bytes, total_lines, endings, ends_with_newline, bom)
+        };
+        let (size, lines, end, bom) = (real.size_bytes, real.total_lines, real.ends_with_newline, real.bom);
+        let kept = told(size, lines, real.line_endings(), end, bom).unwrap();
+        assert_eq!(kept.line_endings(), real.line_endings(), "{content:?}");
+        assert_eq!(kept.lf_count + kept.crlf_count, real.lf_count + real.crlf_count, "{content:?}");
+        if real.line_endings() != LineEndings::Mixed {
+            assert_eq!(kept, real, "{content:?}");
+        }
+        assert_eq!(told(size, size + 2, real.line_endings(), end, bom), None, "{content:?}");
+    }
+    let (none, lf, mixed) = (LineEndings::None, LineEndings::Lf, LineEndings::Mixed);
+    let contradictions = [
+        (0, 0, none, true, false),
+        (1, 0, none, false, false),
+        (5, 0, none, false, true),
+        (2, 1, none, true, false),
+        (2, 1, lf, false, false),
+        (9, 1, mixed, true, false),
+        (2, 2, mixed, true, false),
+        (3, 2, LineEndings::Crlf, true, false),
+        (1 << 62, 1 << 62, LineEndings::Crlf, true, true),
+    ];
+    for (size, lines, endings, end, bom) in contradictions {
+        let told = TextSummary::told(size, lines, endings, end, bom);
+        assert_eq!(told, None, "{size} {lines} {endings:?} {end} {bom}");
+    }
+}

@@ -138,6 +138,7 @@ fn notice_kind(kind: NoticeKind) -> v1::NoticeKind {
         NoticeKind::NotAtomic => v1::NoticeKind::NotAtomic,
         NoticeKind::ObservationNotRecorded => v1::NoticeKind::ObservationNotRecorded,
         NoticeKind::DiffLeftOut => v1::NoticeKind::DiffLeftOut,
+        NoticeKind::Other => v1::NoticeKind::Unspecified,
     }
 }
 
@@ -186,6 +187,7 @@ fn omission_reason(why: &DiffLeftOut) -> String {
             format!("old and new content have {size_bytes} bytes, more than max_diff_bytes ({limit_bytes})")
         }
         DiffLeftOut::OldIsNotText => "the old content is not text".to_owned(),
+        DiffLeftOut::Told { reason } => reason.clone(),
     }
 }
 

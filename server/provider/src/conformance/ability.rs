@@ -17,6 +17,9 @@ pub enum Ability {
     RawNames,
     /// The hand moves a file's time of change.
     Times,
+    /// The provider tells what the messages of the seam do not carry: how often each line end occurs in a mixed file,
+    /// and the numbers behind a diff that is left out.
+    UncarriedFacts,
 }
 
 impl fmt::Display for Ability {
@@ -28,6 +31,7 @@ impl fmt::Display for Ability {
             Ability::Modes => "permission bits",
             Ability::RawNames => "raw names",
             Ability::Times => "times of change",
+            Ability::UncarriedFacts => "facts that the seam does not carry",
         })
     }
 }

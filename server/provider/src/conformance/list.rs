@@ -133,6 +133,7 @@ macro_rules! conformance_cases {
                 a_last_line_without_a_newline_counts;
                 crlf_is_a_line_end_and_not_in_the_text;
                 mixed_line_ends_are_told_line_by_line;
+                the_line_ends_of_a_mixed_file_are_counted [UncarriedFacts];
                 a_bom_is_told_and_not_shown;
                 the_byte_cap_ends_a_window_between_lines;
                 a_long_line_is_cut_and_its_length_told;
@@ -193,6 +194,7 @@ macro_rules! conformance_cases {
                 changed_line_ends_bom_and_final_newline_are_noticed;
                 the_diff_is_of_what_was_displaced;
                 the_diff_is_left_out_when_it_is_not_wanted_or_not_possible;
+                a_diff_that_is_left_out_says_why_in_numbers [UncarriedFacts];
                 operation_ids_are_refused_where_they_are_not_recorded;
                 refusals_echo_no_content;
             }

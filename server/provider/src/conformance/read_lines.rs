@@ -120,6 +120,11 @@ pub(super) async fn mixed_line_ends_are_told_line_by_line(fixture: &Fixture) {
     let crlf: Vec<bool> = report.window.block.lines().map(|line| line.crlf).collect();
     assert_eq!(crlf, [true, false, true, false]);
     assert_eq!(report.summary.line_endings(), LineEndings::Mixed);
+}
+
+pub(super) async fn the_line_ends_of_a_mixed_file_are_counted(fixture: &Fixture) {
+    fixture.put("f", "a\r\nb\nc\r\nd\re");
+    let report = fixture.lines("f").await.unwrap();
     assert_eq!((report.summary.lf_count, report.summary.crlf_count), (1, 2));
     assert_eq!(report.summary.first_line_end, Some(LineEnd::Crlf));
 }

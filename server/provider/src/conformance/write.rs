@@ -302,16 +302,25 @@ pub(super) async fn the_diff_is_of_what_was_displaced(fixture: &Fixture) {
 pub(super) async fn the_diff_is_left_out_when_it_is_not_wanted_or_not_possible(fixture: &Fixture) {
     fixture.put("f", b"\xff");
     let report = fixture.write("f", "text", WriteGuard::Unconditional).await.unwrap();
+    assert!(matches!(report.diff, Some(DiffResult::LeftOut(_))), "{report:?}");
+    let large = "x".repeat(usize::try_from(limits().max_diff_bytes).unwrap());
+    let report = fixture.write("f", &large, WriteGuard::Unconditional).await.unwrap();
+    assert!(matches!(report.diff, Some(DiffResult::LeftOut(_))), "{:?}", report.notices);
+    let mut request = write_request(fixture.key("f").await, "small", WriteGuard::Unconditional);
+    request.want_diff = false;
+    let report = fixture.provider.write_text(&running(), request).await.unwrap();
+    assert_eq!(report.diff, None);
+}
+
+pub(super) async fn a_diff_that_is_left_out_says_why_in_numbers(fixture: &Fixture) {
+    fixture.put("f", b"\xff");
+    let report = fixture.write("f", "text", WriteGuard::Unconditional).await.unwrap();
     assert_eq!(report.diff, Some(DiffResult::LeftOut(DiffLeftOut::OldIsNotText)));
     let large = "x".repeat(usize::try_from(limits().max_diff_bytes).unwrap());
     let report = fixture.write("f", &large, WriteGuard::Unconditional).await.unwrap();
     let size_bytes = limits().max_diff_bytes + 4;
     let too_large = DiffLeftOut::TooLarge { limit_bytes: limits().max_diff_bytes, size_bytes };
     assert_eq!(report.diff, Some(DiffResult::LeftOut(too_large)));
-    let mut request = write_request(fixture.key("f").await, "small", WriteGuard::Unconditional);
-    request.want_diff = false;
-    let report = fixture.provider.write_text(&running(), request).await.unwrap();
-    assert_eq!(report.diff, None);
 }
 
 pub(super) async fn operation_ids_are_refused_where_they_are_not_recorded(fixture: &Fixture) {
