@@ -177,8 +177,8 @@ fn check_stop(block: &LineBlock, stop: StopReason, asked: LineWindow, summary: &
         StopReason::EndOfFile => {
             last_is_read && (lines == 0 || next_line == summary.total_lines.saturating_add(1))
         }
-        StopReason::LineLimit => !last_is_read && lines == asked.max_lines,
-        StopReason::ByteCap => !last_is_read && lines > 0,
+        // A peer may have a limit of its own below what was asked for.
+        StopReason::LineLimit | StopReason::ByteCap => !last_is_read && lines > 0,
     };
     Broken::unless(agrees, "stop_reason", "contradicts the lines and their total")
 }
