@@ -49,7 +49,11 @@ impl Door for Direct {
     async fn open(&self, open: Open) -> Result<Opened, Refusal> {
         let mode = if open.read_only { SessionMode::ReadOnly } else { SessionMode::WorkspaceWrite };
         let request = OpenSession { cwd: open.cwd, roots: open.roots, mode, ..OpenSession::default() };
-        let opened = self.0.open_session(Caller::Local, request).await.map_err(|error| refusal(&error))?;
+        let opened = self
+            .0
+            .open_session(&AbortSignal::new(), Caller::Local, request)
+            .await
+            .map_err(|error| refusal(&error))?;
         Ok(Opened {
             id: opened.id.reveal().to_owned(),
             name: opened.info.name.as_str().to_owned(),
@@ -71,7 +75,7 @@ impl Door for Direct {
         };
         let session = SessionId::from_caller(session);
         let request = ForgetObservations { caller: Caller::Local, session, scope };
-        self.0.forget_observations(request).await.map_err(|error| refusal(&error))
+        self.0.forget_observations(&AbortSignal::new(), request).await.map_err(|error| refusal(&error))
     }
 
     async fn execute(&self, session: Option<&str>, ask: Ask) -> Result<Answer, Refusal> {

@@ -37,7 +37,7 @@ use toolfs_policy::{MemoryObservationStore, ObservationGate, PolicyGate};
 use toolfs_provider::Provider;
 use toolfs_provider::memory::{MemoryConfig, MemoryProvider};
 use toolfs_provider_local::{LocalOptions, LocalProvider, RootSpec};
-use toolfs_tools::{Executor, ExecutorParts};
+use toolfs_tools::{Executor, ExecutorParts, MemoryCallStore, MemorySessionStore};
 
 use answer::{Answer, Refusal, version_of};
 use direct::{Direct, TestClock, TestRandom};
@@ -48,6 +48,9 @@ use wire::Wire;
 
 /// The path under which agents see the root, in every set-up.
 pub(crate) const ROOT: &str = "/workspace";
+
+/// For how long calls are remembered.
+const REQUEST_ID_WINDOW: Duration = Duration::from_secs(3_600);
 
 /// Says something to whoever runs the tests, also where output is captured.
 pub(crate) fn say(text: &str) {
@@ -386,6 +389,9 @@ pub(crate) fn executor(provider: Arc<dyn Provider>, policy: Policy, limits: Limi
         random: Arc::new(TestRandom),
         limits,
         session_idle: Some(Duration::from_secs(86_400)),
+        sessions: Arc::new(MemorySessionStore::new()),
+        calls: Arc::new(MemoryCallStore::new(Arc::new(TestClock), REQUEST_ID_WINDOW, 64 << 20)),
+        request_id_window: REQUEST_ID_WINDOW,
     })
 }
 

@@ -16,7 +16,7 @@ use toolfs_provider::report::Entry;
 use toolfs_provider::request::ResolveRequest;
 use toolfs_provider::{Provider, ProviderExt as _};
 use toolfs_provider_local::{LocalOptions, LocalProvider, RootSpec};
-use toolfs_tools::{Executor, ExecutorParts};
+use toolfs_tools::{Executor, ExecutorParts, MemoryCallStore, MemorySessionStore};
 
 use crate::address::Address;
 use crate::clock::{OsRandom, SystemClock};
@@ -31,6 +31,9 @@ const MAX_STREAM_BYTES: u64 = 256 << 20;
 
 /// How long a client of the seam may neither take nor send a part of a stream.
 const STREAM_PATIENCE: Duration = Duration::from_secs(60);
+
+/// For how long the result of a mutation is remembered under its `request_id`.
+const REQUEST_ID_WINDOW: Duration = Duration::from_secs(3_600);
 
 /// How many names of the first root are looked at for a sample to read.
 const SAMPLE_LOOKS: usize = 1_000;
@@ -54,6 +57,8 @@ pub struct Wired {
 pub fn wire(config: &ServeConfig) -> Result<Wired> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let provider = provider(config, &clock)?;
+    let calls =
+        MemoryCallStore::new(Arc::clone(&clock), REQUEST_ID_WINDOW, config.limits.max_remembered_bytes);
     let executor = Executor::new(ExecutorParts {
         provider: Arc::clone(&provider),
         gate: gate(config),
@@ -61,6 +66,9 @@ pub fn wire(config: &ServeConfig) -> Result<Wired> {
         random: Arc::new(OsRandom),
         limits: config.limits.clone(),
         session_idle: config.session_idle,
+        sessions: Arc::new(MemorySessionStore::new()),
+        calls: Arc::new(calls),
+        request_id_window: REQUEST_ID_WINDOW,
     });
     Ok(Wired { executor: Arc::new(executor), provider })
 }

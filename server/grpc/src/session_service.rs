@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tonic::{Request, Response, Status};
 use toolfs_contract::v1;
 use toolfs_contract::v1::session_service_server::SessionService as Service;
+use toolfs_provider::abort::AbortSignal;
 use toolfs_tools::{CallError, Caller, Executor};
 
 use crate::convert::session;
@@ -30,19 +31,18 @@ impl SessionService {
         &self,
         deadline: Option<deadline::Deadline>,
         effect: Effect,
-        work: impl FnOnce(Arc<Executor>) -> F,
+        work: impl FnOnce(Arc<Executor>, AbortSignal) -> F,
     ) -> Result<T, Status>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, CallError>> + Send + 'static,
     {
-        let work = work(Arc::clone(&self.executor));
+        let executor = Arc::clone(&self.executor);
         self.calls
-            .run(
-                deadline,
-                effect,
-                |_| async move { work.await.map_err(|error| status::from_call_error(&error)) },
-            )
+            .run(deadline, effect, |abort| {
+                let work = work(executor, abort);
+                async move { work.await.map_err(|error| status::from_call_error(&error)) }
+            })
             .await
     }
 }
@@ -57,8 +57,8 @@ impl Service for SessionService {
         let deadline = deadline::of(&request);
         let open = session::open_session_request(request.into_inner())?;
         let opened = self
-            .run(deadline, Effect::Change, |executor| async move {
-                executor.open_session(Caller::Local, open).await
+            .run(deadline, Effect::Change, |executor, abort| async move {
+                executor.open_session(&abort, Caller::Local, open).await
             })
             .await?;
         Ok(reply(session::open_session_response(opened)))
@@ -72,7 +72,7 @@ impl Service for SessionService {
         let deadline = deadline::of(&request);
         let id = session::get_session_request(request.into_inner())?;
         let info =
-            self.run(deadline, Effect::None, |executor| async move {
+            self.run(deadline, Effect::None, |executor, _| async move {
                 executor.session(&Caller::Local, &id).await
             })
             .await?;
@@ -87,7 +87,7 @@ impl Service for SessionService {
         let deadline = deadline::of(&request);
         let (size, token) = session::list_sessions_request(request.into_inner())?;
         let page = self
-            .run(deadline, Effect::None, |executor| async move {
+            .run(deadline, Effect::None, |executor, _| async move {
                 executor.sessions(&Caller::Local, size, token.as_deref()).await
             })
             .await?;
@@ -101,7 +101,7 @@ impl Service for SessionService {
         let reply = compression::as_asked(&request);
         let deadline = deadline::of(&request);
         let close = session::close_session_request(request.into_inner())?;
-        self.run(deadline, Effect::Change, |executor| async move { executor.close_session(close).await })
+        self.run(deadline, Effect::Change, |executor, _| async move { executor.close_session(close).await })
             .await?;
         Ok(reply(v1::CloseSessionResponse {}))
     }
@@ -113,11 +113,9 @@ impl Service for SessionService {
         let reply = compression::as_asked(&request);
         let deadline = deadline::of(&request);
         let forget = session::forget_observations_request(request.into_inner())?;
-        self.run(
-            deadline,
-            Effect::Change,
-            |executor| async move { executor.forget_observations(forget).await },
-        )
+        self.run(deadline, Effect::Change, |executor, abort| async move {
+            executor.forget_observations(&abort, forget).await
+        })
         .await?;
         Ok(reply(v1::ForgetObservationsResponse {}))
     }

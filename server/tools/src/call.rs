@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 use toolfs_core::argument::{RawCall, ToolName};
-use toolfs_core::error::FsError;
+use toolfs_core::error::{Code, FsError};
 use toolfs_core::id::{RequestId, SessionId};
 use toolfs_core::outcome::ToolResult;
 
@@ -64,12 +64,19 @@ pub enum CallError {
         limit: u64,
     },
     /// A page token that this server did not give out.
-    #[error("the page token is not one that this server gave out for this list")]
+    #[error("the page token is not one that was given out for this list")]
     PageTokenInvalid,
     /// A session operation ended in a file system error, for instance because its `cwd` does not exist.
     #[error(transparent)]
-    Fs(#[from] FsError),
+    Fs(FsError),
     /// The call ran out of time or was cancelled; its FsError says so.
     #[error("{0}")]
     Aborted(FsError),
+}
+
+impl From<FsError> for CallError {
+    /// The end of a session operation.
+    fn from(error: FsError) -> CallError {
+        if error.code() == Code::Aborted { CallError::Aborted(error) } else { CallError::Fs(error) }
+    }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use toolfs_core::argument::ToolCall;
 use toolfs_core::clock::Clock;
 use toolfs_core::error::FsError;
-use toolfs_core::id::{SessionId, SessionName};
+use toolfs_core::id::{SessionId, SessionKey, SessionName};
 use toolfs_core::limit::Limits;
 use toolfs_core::outcome::Outcome;
 use toolfs_core::schema::{self, ToolDefinition};
@@ -17,15 +17,16 @@ use toolfs_provider::capability::Capabilities;
 
 use crate::answer::Answer;
 use crate::call::{CallError, ExecuteRequest, ExecuteResponse};
-use crate::lock::Turns;
+use crate::lock::{TargetInSession, Turns};
 use crate::order::OrderSource;
 use crate::registry::{Entered, Registry};
 use crate::remedy::{self, Attempt};
 use crate::scope::Scope;
 use crate::session::{
-    Caller, CloseSession, ForgetObservations, ForgetPaths, OpenSession, OpenedSession, Random, Session,
-    SessionInfo, SessionPage, Usage,
+    Caller, CloseSession, ForgetObservations, ForgetPaths, OpenSession, OpenedSession, Random, SessionInfo,
+    SessionPage,
 };
+use crate::store::{CallStore, SessionRecord, SessionStore};
 use crate::{edit, open, read, span, write};
 
 /// What an executor is made of.
@@ -43,6 +44,12 @@ pub struct ExecutorParts {
     pub limits: Limits,
     /// How long an unused session lives; `None`: for ever.
     pub session_idle: Option<Duration>,
+    /// Where sessions are kept.
+    pub sessions: Arc<dyn SessionStore>,
+    /// Where the results of calls that may be repeated are remembered.
+    pub calls: Arc<dyn CallStore>,
+    /// For how long that store remembers them, to be announced.
+    pub request_id_window: Duration,
 }
 
 /// What a server says about itself.
@@ -56,6 +63,10 @@ pub struct ServerCapabilities {
     pub limits: Limits,
     /// How long an unused session lives; `None`: for ever.
     pub session_idle: Option<Duration>,
+    /// Whether sessions, and what they observed, survive a restart.
+    pub sessions_persistent: bool,
+    /// For how long the result of a mutation is remembered under its request id.
+    pub request_id_window: Duration,
 }
 
 /// Runs tool calls and keeps sessions. Shared by all front ends of a server.
@@ -68,18 +79,23 @@ pub struct Executor {
     parts: ExecutorParts,
     definitions: Vec<ToolDefinition>,
     orders: OrderSource,
-    turns: Turns,
+    turns: Turns<TargetInSession>,
     registry: Registry,
 }
 
 impl Executor {
-    /// An executor without sessions.
+    /// An executor over the sessions and calls that its stores keep.
     pub fn new(parts: ExecutorParts) -> Executor {
         Executor {
             definitions: schema::definitions(&parts.limits),
             orders: OrderSource::new(Arc::clone(&parts.clock)),
             turns: Turns::default(),
-            registry: Registry::new(Arc::clone(&parts.clock), parts.session_idle, parts.limits.max_sessions),
+            registry: Registry::new(
+                Arc::clone(&parts.sessions),
+                Arc::clone(&parts.clock),
+                parts.session_idle,
+                parts.limits.max_sessions,
+            ),
             parts,
         }
     }
@@ -99,11 +115,15 @@ impl Executor {
             Some(gate) => Some(gate.capabilities().await?),
             None => None,
         };
+        // Without a gate nothing is observed, so that nothing of it can be lost.
+        let gate_persists = gate.as_ref().is_none_or(|gate| gate.persistent);
         Ok(ServerCapabilities {
             provider,
             gate,
             limits: self.parts.limits.clone(),
             session_idle: self.parts.session_idle,
+            sessions_persistent: gate_persists && self.registry.is_persistent(),
+            request_id_window: self.parts.request_id_window,
         })
     }
 
@@ -124,7 +144,7 @@ impl Executor {
         }
         let raw_call = request.call.ok_or(CallError::CallMissing)?;
         let session = match &request.session {
-            Some(id) => Some(self.enter(&request.caller, id)?),
+            Some(id) => Some(self.enter(&request.caller, id).await?),
             None => None,
         };
         let scope = Scope {
@@ -134,7 +154,7 @@ impl Executor {
             turns: &self.turns,
             limits: &self.parts.limits,
             abort,
-            session: session.as_deref(),
+            session: session.as_deref().map(|session| &session.record),
             dry_run: request.dry_run,
             want_diff: request.want_diff,
         };
@@ -150,23 +170,24 @@ impl Executor {
     }
 
     /// Opens a session. Its directories are looked at now. Relative `roots` start at the first root of the server, a
-    /// relative `cwd` at the first root of the session.
+    /// relative `cwd` at the first root of the session. An abort that comes before the session is kept ends it.
     ///
     /// # Errors
-    /// [`CallError::TooManySessions`]; [`CallError::Fs`] for a `cwd` or root that is no directory beneath the roots.
+    /// [`CallError::TooManySessions`]; [`CallError::Fs`] for a `cwd` or root that is no directory beneath the roots, and
+    /// when provider or store cannot be reached; [`CallError::Aborted`].
     pub async fn open_session(
         &self,
+        abort: &AbortSignal,
         caller: Caller,
         request: OpenSession,
     ) -> Result<OpenedSession, CallError> {
         self.end_sessions().await;
-        self.registry.has_room()?;
-        let standing = open::stand(&*self.parts.provider, &self.parts.limits, &request)
+        let standing = open::stand(&*self.parts.provider, abort, &self.parts.limits, &request)
             .await
             .map_err(|error| remedy::add(error, Attempt { tool: None, in_session: false }))?;
         let id = SessionId::from_random(self.parts.random.bytes());
         let now = self.parts.clock.now();
-        let mut session = Session {
+        let mut session = SessionRecord {
             key: id.key(),
             name: self.draw_name(),
             owner: caller,
@@ -176,15 +197,16 @@ impl Executor {
             labels: request.labels,
             mode: request.mode,
             created: now,
-            usage: Usage::since(now),
+            last_used: now,
         };
         loop {
-            match self.registry.insert(session)? {
-                Ok(opened) => {
-                    span::session(&opened.name);
-                    return Ok(OpenedSession { id, info: opened.info(self.parts.session_idle) });
+            abort.check()?;
+            match self.registry.insert(session.clone()).await? {
+                Some(info) => {
+                    span::session(&info.name);
+                    return Ok(OpenedSession { id, info });
                 }
-                Err(name_taken) => session = Session { name: self.draw_name(), ..name_taken },
+                None => session.name = self.draw_name(),
             }
         }
     }
@@ -192,58 +214,65 @@ impl Executor {
     /// What is public about a session. Asking is no use of it: it expires all the same.
     ///
     /// # Errors
-    /// [`CallError::SessionNotFound`]
+    /// [`CallError::SessionNotFound`]; [`CallError::Fs`] when the store cannot be reached.
     pub async fn session(&self, caller: &Caller, id: &SessionId) -> Result<SessionInfo, CallError> {
-        let session = self.registry.look(caller, id)?;
-        span::session(&session.name);
-        Ok(session.info(self.parts.session_idle))
+        let info = self.registry.look(caller, id).await?;
+        span::session(&info.name);
+        Ok(info)
     }
 
     /// The caller's sessions, oldest first. `page_size` is bounded by the executor to 1..=1000; absent means 100.
     ///
     /// # Errors
-    /// [`CallError::PageTokenInvalid`]
+    /// [`CallError::PageTokenInvalid`]; [`CallError::Fs`] when the store cannot be reached.
     pub async fn sessions(
         &self,
         caller: &Caller,
         page_size: Option<u32>,
         page_token: Option<&str>,
     ) -> Result<SessionPage, CallError> {
-        self.registry.page(caller, page_size, page_token)
+        self.registry.page(caller, page_size, page_token).await
     }
 
-    /// Closes a session for good, once its calls in flight have ended. New calls do not find it from the first moment
-    /// on. Dropping the future leaves it closed; what is left of its end is done by [`Executor::end_sessions`].
+    /// Closes a session for good, once its calls in flight here have ended. New calls do not find it from the first
+    /// moment on, at whichever server. Dropping the future may leave it closed; what is left of its end is done by
+    /// [`Executor::end_sessions`], also after a restart where sessions survive one.
     ///
     /// # Errors
-    /// [`CallError::SessionNotFound`]
+    /// [`CallError::SessionNotFound`]; [`CallError::Fs`] when the store cannot be reached: it is not closed then.
     pub async fn close_session(&self, request: CloseSession) -> Result<(), CallError> {
-        let session = self.registry.remove(&request.caller, &request.session)?;
-        span::session(&session.name);
+        let session = self.registry.remove(&request.caller, &request.session).await?;
+        span::session(&session.record.name);
         session.usage.calls_ended().await;
         // The session is closed, whatever the gate says: what it remembers is out of everybody's reach.
-        let _ = self.end_at_gate(&session).await;
+        let _ = self.finish_end(&session.record.key).await;
         Ok(())
     }
 
-    /// Makes a session forget what it saw. All paths are resolved before the first is forgotten.
+    /// Makes a session forget what it saw. All paths are resolved before the first is forgotten; from then on an abort
+    /// does not stop it.
     ///
     /// # Errors
-    /// [`CallError::SessionNotFound`]; [`CallError::Fs`] for a path that cannot be resolved, and when the gate cannot
-    /// be reached.
-    pub async fn forget_observations(&self, request: ForgetObservations) -> Result<(), CallError> {
-        let session = self.enter(&request.caller, &request.session)?;
+    /// [`CallError::SessionNotFound`]; [`CallError::Fs`] for a path that cannot be resolved, and when store or gate
+    /// cannot be reached; [`CallError::Aborted`].
+    pub async fn forget_observations(
+        &self,
+        abort: &AbortSignal,
+        request: ForgetObservations,
+    ) -> Result<(), CallError> {
+        let session = self.enter(&request.caller, &request.session).await?;
         let scope = match request.scope {
             ForgetPaths::All => ForgetScope::All,
             ForgetPaths::Paths(paths) => {
                 let limits = &self.parts.limits;
-                let found = open::find_all(&*self.parts.provider, limits, &session, &paths).await;
+                let found = open::find_all(&*self.parts.provider, abort, limits, &session, &paths).await;
                 let attempt = Attempt { tool: None, in_session: true };
                 ForgetScope::Targets(found.map_err(|error| remedy::add(error, attempt))?)
             }
         };
+        abort.check()?;
         if let Some(gate) = &self.parts.gate {
-            gate.forget(&session.key, scope, self.orders.take()).await?;
+            gate.forget(&session.record.key, scope, self.orders.take()).await?;
         }
         Ok(())
     }
@@ -251,32 +280,42 @@ impl Executor {
     /// Ends the sessions that were unused for too long, and finishes what was left of closed ones. Opening a session
     /// does this too; whoever keeps time calls it so that sessions end on a server where none is opened.
     pub async fn end_sessions(&self) {
-        // A call that is still in a session keeps it for the next time.
-        let quiet = self.registry.ending().into_iter().filter(|session| session.usage.is_quiet());
-        for session in quiet {
-            if self.end_at_gate(&session).await.is_err() {
-                // The gate is away: the others would only wait for it as well.
-                return;
+        self.registry.sweep().await;
+        let ending = async {
+            self.registry.expire().await?;
+            self.registry.ending().await
+        };
+        match ending.await {
+            Ok(ending) => {
+                for session in ending {
+                    if self.finish_end(&session).await.is_err() {
+                        // Something is away: the others would only wait for it as well.
+                        return;
+                    }
+                }
             }
+            Err(failure) => tracing::warn!(code = %failure.code(), "idle sessions were not ended yet"),
         }
     }
 
-    /// Drops what the gate knows of a session that nobody can reach any more. If it cannot be told now, the session
-    /// stays in the list of those to be ended.
-    async fn end_at_gate(&self, session: &Session) -> Result<(), FsError> {
-        if let Some(gate) = &self.parts.gate {
-            gate.end_session(&session.key).await.inspect_err(|failure| {
-                let (session, code) = (&session.name, failure.code());
-                tracing::warn!(%session, %code, "a closed session was not ended at the gate yet");
-            })?;
-        }
-        self.registry.ended(&session.key);
-        Ok(())
+    /// Drops what gate and stores know of a session that nobody can reach any more. If they cannot be told now, it stays
+    /// among those that are left to be ended.
+    async fn finish_end(&self, session: &SessionKey) -> Result<(), FsError> {
+        let end = async {
+            if let Some(gate) = &self.parts.gate {
+                gate.end_session(session).await?;
+            }
+            self.parts.calls.end_session(session).await?;
+            self.registry.ended(session).await
+        };
+        end.await.inspect_err(|failure| {
+            tracing::warn!(code = %failure.code(), "what is known of a closed session was not dropped yet");
+        })
     }
 
-    fn enter(&self, caller: &Caller, id: &SessionId) -> Result<Entered, CallError> {
-        let session = self.registry.enter(caller, id)?;
-        span::session(&session.name);
+    async fn enter(&self, caller: &Caller, id: &SessionId) -> Result<Entered, CallError> {
+        let session = self.registry.enter(caller, id).await?;
+        span::session(&session.record.name);
         Ok(session)
     }
 

@@ -11,13 +11,14 @@ mod fence;
 mod lock;
 mod open;
 mod order;
+mod page;
 mod read;
 mod registry;
 mod remedy;
 mod scope;
 mod session;
 mod span;
-mod store;
+pub mod store;
 mod write;
 
 pub use call::{CallError, ExecuteRequest, ExecuteResponse};
@@ -28,5 +29,5 @@ pub use session::{
 };
 pub use store::{
     Beginning, CallKey, CallRecord, CallState, CallStore, DecidedGuard, Fingerprint, Insertion,
-    SessionRecord, SessionStore,
+    MemoryCallStore, MemorySessionStore, SessionRecord, SessionStore,
 };

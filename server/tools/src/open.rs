@@ -32,11 +32,11 @@ pub(crate) struct Standing {
 /// - a relative `cwd` starts at the first root of the session; without one the session stands there
 pub(crate) async fn stand(
     provider: &dyn Provider,
+    abort: &AbortSignal,
     limits: &Limits,
     request: &OpenSession,
 ) -> Result<Standing> {
-    let abort = AbortSignal::new();
-    let opening = Opening { provider, abort: &abort, limits };
+    let opening = Opening { provider, abort, limits };
     let mut roots = Vec::new();
     for path in &request.roots {
         roots.push(opening.directory("roots", None, path).await?);
@@ -55,12 +55,13 @@ pub(crate) async fn stand(
 /// The targets of paths, resolved as a tool's would be in a session.
 pub(crate) async fn find_all(
     provider: &dyn Provider,
+    abort: &AbortSignal,
     limits: &Limits,
     session: &Session,
     paths: &[String],
 ) -> Result<Vec<TargetKey>> {
-    let abort = AbortSignal::new();
-    let fence = Fence { provider, abort: &abort, cwd: Some(&session.cwd), roots: &session.roots };
+    let session = &session.record;
+    let fence = Fence { provider, abort, cwd: Some(&session.cwd), roots: &session.roots };
     let mut found = Vec::with_capacity(paths.len());
     for path in paths {
         let path = FilePath::parse("paths", path, limits)?;

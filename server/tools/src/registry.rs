@@ -1,53 +1,64 @@
-//! Which sessions are open, and whose.
+//! Which sessions are open, and whose: a front of the store, with handles on the sessions that are in use here.
 //!
-//! A session leaves the registry in one step, and from then on no call finds it. What is left to do, waiting for the
-//! calls in it and ending it at the gate, is kept in a list until it is done, so that a close that is given up half
-//! way is finished by the next one. Nothing here ever puts a session back.
+//! - A handle is trusted while the store's count of removals stays the same, and looked up again otherwise: a session that
+//!   another server on the same state closed is gone here at once.
+//! - A call is counted in before that is looked at. So whoever removes a session here sees the call and waits for it, or
+//!   the call sees the removal.
+//! - What is left to do for a removed session, ending it at the gate, is kept by the store until it is done, so that a
+//!   close that is given up half-way, or that a crash cuts short, is finished later. Nothing here ever puts a session back.
+//! - The store is told of uses only so often, and other servers only see what it was told: a session is kept by that much
+//!   longer than its time.
 //!
 //! Deliberately absent: the gate (the executor tells it), and a timer (expiry is looked at when somebody calls).
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::hash::{BuildHasher, RandomState};
+use std::collections::HashMap;
 use std::ops::Deref;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::OwnedRwLockReadGuard;
 use toolfs_core::clock::{Clock, Timestamp};
-use toolfs_core::id::{SessionId, SessionKey, SessionName};
+use toolfs_core::error::Result;
+use toolfs_core::id::{SessionId, SessionKey};
 
 use crate::call::CallError;
-use crate::session::{Caller, Session, SessionPage};
+use crate::page;
+use crate::session::{Caller, Session, SessionInfo, SessionPage, info, milliseconds};
+use crate::store::{Insertion, SessionRecord, SessionStore};
 
-const DEFAULT_PAGE_SIZE: u32 = 100;
-const MAX_PAGE_SIZE: u32 = 1_000;
+/// The store is told of a use when it knows of none within this time, or within a tenth of the idle time.
+const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
+
+/// A handle that was not used for this long is dropped; the session stays in the store.
+const HANDLE_IDLE: Duration = Duration::from_secs(300);
+
+/// How many sessions are looked at in one step of expiry.
+const STEP: usize = 256;
 
 /// The open sessions of a server.
 #[derive(Debug)]
 pub(crate) struct Registry {
-    table: Mutex<Table>,
+    store: Arc<dyn SessionStore>,
     clock: Arc<dyn Clock>,
     idle: Option<Duration>,
     max_sessions: u64,
-    /// Marks page tokens as this registry's own.
-    token_hasher: RandomState,
+    touch_interval: Duration,
+    /// How much longer than its idle time a session is kept, for uses that the store was not told of.
+    grace: Duration,
+    table: Mutex<Table>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Table {
-    /// Each with its serial number.
-    by_key: HashMap<SessionKey, (u64, Arc<Session>)>,
-    /// Of each owner the sessions by serial number, which is oldest first.
-    by_owner: HashMap<Caller, BTreeMap<u64, Arc<Session>>>,
-    names: HashSet<SessionName>,
-    last_serial: u64,
-    /// No session expires before this: use only ever puts an end off.
-    earliest_end: Option<Timestamp>,
-    /// Out of reach for new calls, and not yet ended at the gate.
-    ending: Vec<Arc<Session>>,
+    /// The sessions in use here.
+    handles: HashMap<SessionKey, Arc<Session>>,
+    /// Those that were removed here and are not ended: calls may still be in them.
+    leaving: HashMap<SessionKey, Arc<Session>>,
+    next_sweep: Timestamp,
 }
 
-/// A call in a session: the session cannot end before this is dropped.
+/// A call in a session: the session does not end at this server before this is dropped.
 #[derive(Debug)]
 pub(crate) struct Entered {
     session: Arc<Session>,
@@ -70,179 +81,249 @@ impl Drop for Entered {
 }
 
 impl Registry {
-    pub(crate) fn new(clock: Arc<dyn Clock>, idle: Option<Duration>, max_sessions: u64) -> Registry {
-        Registry { table: Mutex::default(), clock, idle, max_sessions, token_hasher: RandomState::new() }
+    pub(crate) fn new(
+        store: Arc<dyn SessionStore>,
+        clock: Arc<dyn Clock>,
+        idle: Option<Duration>,
+        max_sessions: u64,
+    ) -> Registry {
+        let touch_interval = match idle {
+            // Nobody else knows of sessions that are gone with the process, and telling the store costs nothing.
+            _ if !store.is_persistent() => Duration::ZERO,
+            None => TOUCH_INTERVAL,
+            Some(idle) => TOUCH_INTERVAL.min(idle / 10),
+        };
+        let table = Mutex::new(Table {
+            handles: HashMap::new(),
+            leaving: HashMap::new(),
+            next_sweep: Timestamp(i64::MIN),
+        });
+        Registry { store, clock, idle, max_sessions, touch_interval, grace: touch_interval, table }
     }
 
-    /// Whether another session may be opened.
-    pub(crate) fn has_room(&self) -> Result<(), CallError> {
-        self.make_room(&mut self.table())
+    pub(crate) fn is_persistent(&self) -> bool {
+        self.store.is_persistent()
     }
 
-    /// Keeps a new session, or gives it back when its name is taken, so that its maker draws another.
-    pub(crate) fn insert(&self, session: Session) -> Result<Result<Arc<Session>, Session>, CallError> {
-        let mut table = self.table();
-        self.make_room(&mut table)?;
-        if !table.names.insert(session.name.clone()) {
-            return Ok(Err(session));
+    /// Keeps a new session; `None` when its name is taken, so that its maker draws another.
+    pub(crate) async fn insert(&self, record: SessionRecord) -> Result<Option<SessionInfo>, CallError> {
+        let removals = self.store.removals();
+        match self.store.insert(record.clone(), self.max_sessions).await? {
+            Insertion::Full => Err(CallError::TooManySessions { limit: self.max_sessions }),
+            Insertion::NameTaken => Ok(None),
+            Insertion::Inserted => {
+                let session = Arc::new(Session::known_at(record, removals));
+                let opened = session.info(self.idle);
+                self.table().handles.insert(session.record.key.clone(), session);
+                Ok(Some(opened))
+            }
         }
-        Ok(Ok(table.insert(Arc::new(session), self.idle)))
     }
 
     /// Begins a call in a session of this caller, and keeps it from expiring.
-    pub(crate) fn enter(&self, caller: &Caller, id: &SessionId) -> Result<Entered, CallError> {
-        let now = self.clock.now();
-        let mut table = self.table();
-        let session = table.find(caller, &id.key(), now, self.idle)?;
-        let call = session.usage.begin_call(now).ok_or(CallError::SessionNotFound)?;
+    pub(crate) async fn enter(&self, caller: &Caller, id: &SessionId) -> Result<Entered, CallError> {
+        let session = self.find(caller, id).await?;
+        let call = session.usage.begin_call(self.clock.now()).ok_or(CallError::SessionNotFound)?;
+        if !self.is_known(&session) && self.load(&session.record.key).await?.is_none() {
+            return Err(CallError::SessionNotFound);
+        }
+        if let Some(last_used) = session.usage.news(self.touch_interval) {
+            self.tell(&session, last_used).await;
+        }
         Ok(Entered { session, clock: Arc::clone(&self.clock), _call: call })
     }
 
     /// Looks at a session of this caller, which is no use of it.
-    pub(crate) fn look(&self, caller: &Caller, id: &SessionId) -> Result<Arc<Session>, CallError> {
-        self.table().find(caller, &id.key(), self.clock.now(), self.idle)
+    pub(crate) async fn look(&self, caller: &Caller, id: &SessionId) -> Result<SessionInfo, CallError> {
+        Ok(self.find(caller, id).await?.info(self.idle))
     }
 
-    /// Takes a session out of reach. Whoever does so ends it then; see [`Registry::ending`].
-    pub(crate) fn remove(&self, caller: &Caller, id: &SessionId) -> Result<Arc<Session>, CallError> {
-        let mut table = self.table();
-        let session = table.find(caller, &id.key(), self.clock.now(), self.idle)?;
-        table.retire(&session.key);
+    /// Removes a session for good. Whoever does so ends it then; see [`Registry::ending`].
+    pub(crate) async fn remove(&self, caller: &Caller, id: &SessionId) -> Result<Arc<Session>, CallError> {
+        let session = self.find(caller, id).await?;
+        if !self.store.remove(&session.record.key).await? {
+            self.table().handles.remove(&session.record.key);
+            return Err(CallError::SessionNotFound);
+        }
+        self.retire(&session);
         Ok(session)
     }
 
-    /// The sessions that are out of reach and not ended at the gate yet, those that expired by now included.
-    pub(crate) fn ending(&self) -> Vec<Arc<Session>> {
-        let now = self.clock.now();
-        let mut table = self.table();
-        table.expire(now, self.idle);
-        table.ending.clone()
+    /// The removed sessions that are left to be ended and that no call is in at this server.
+    pub(crate) async fn ending(&self) -> Result<Vec<SessionKey>> {
+        let mut ending = self.store.ending(STEP).await?;
+        let table = self.table();
+        ending.retain(|key| table.leaving.get(key).is_none_or(|session| session.usage.is_quiet()));
+        Ok(ending)
     }
 
-    /// A session was ended at the gate.
-    pub(crate) fn ended(&self, key: &SessionKey) {
-        self.table().ending.retain(|session| session.key != *key);
+    /// What is left to do for a removed session was done.
+    pub(crate) async fn ended(&self, key: &SessionKey) -> Result<()> {
+        self.table().leaving.remove(key);
+        self.store.ended(key).await
     }
 
     /// A page of the caller's sessions, oldest first.
-    pub(crate) fn page(
+    pub(crate) async fn page(
         &self,
         caller: &Caller,
         page_size: Option<u32>,
         page_token: Option<&str>,
     ) -> Result<SessionPage, CallError> {
-        let after = match page_token {
-            None | Some("") => 0,
-            Some(token) => self.read_token(caller, token)?,
-        };
-        let size = page_size.unwrap_or(DEFAULT_PAGE_SIZE).clamp(1, MAX_PAGE_SIZE);
-        let size = usize::try_from(size).unwrap_or(usize::MAX);
-        let mut table = self.table();
-        table.expire(self.clock.now(), self.idle);
-        let mut rest = table.by_owner.get(caller).into_iter().flat_map(|owned| owned.range(after + 1..));
-        let page: Vec<(&u64, &Arc<Session>)> = rest.by_ref().take(size).collect();
-        let last = page.last().map(|(serial, _)| **serial);
-        let next_page_token = match (last, rest.next()) {
-            (Some(last), Some(_)) => Some(self.token(caller, last)),
-            (Some(_) | None, _) => None,
-        };
-        let sessions = page.into_iter().map(|(_, session)| session.info(self.idle)).collect();
-        Ok(SessionPage { sessions, next_page_token })
+        let after = page::read_token(caller, page_token)?;
+        let size = page::size(page_size);
+        self.expire().await?;
+        let mut rows = self.store.page(caller, after, size + 1).await?;
+        let has_more = rows.len() > size;
+        rows.truncate(size);
+        let last = rows.last().map(|(serial, _)| *serial).filter(|_| has_more);
+        let next_page_token = last.map(|serial| page::token(caller, serial));
+        let table = self.table();
+        let sessions = rows.iter().map(|(_, record)| match table.handles.get(&record.key) {
+            Some(session) => session.info(self.idle),
+            None => info(record, record.last_used, self.idle),
+        });
+        Ok(SessionPage { sessions: sessions.collect(), next_page_token })
     }
 
-    /// A token for the sessions after a serial number: the number, and a mark that only this registry makes.
-    fn token(&self, caller: &Caller, serial: u64) -> String {
-        format!("{serial:x}-{:016x}", self.token_hasher.hash_one((caller, serial)))
-    }
-
-    fn read_token(&self, caller: &Caller, token: &str) -> Result<u64, CallError> {
-        let serial = token.split('-').next().and_then(|serial| u64::from_str_radix(serial, 16).ok());
-        serial.filter(|serial| self.token(caller, *serial) == token).ok_or(CallError::PageTokenInvalid)
-    }
-
-    /// Makes room for one more session, if only by ending idle ones.
-    fn make_room(&self, table: &mut Table) -> Result<(), CallError> {
-        let is_full =
-            |table: &Table| u64::try_from(table.by_key.len()).unwrap_or(u64::MAX) >= self.max_sessions;
-        if is_full(table) {
-            table.expire(self.clock.now(), self.idle);
+    /// Removes the sessions that nobody used for too long, at whichever server.
+    pub(crate) async fn expire(&self) -> Result<()> {
+        let Some(limit) = self.unused_limit() else { return Ok(()) };
+        loop {
+            let unused = self.store.unused_since(limit, STEP).await?;
+            let mut removed = 0;
+            for record in &unused {
+                let session = self.table().handles.get(&record.key).cloned();
+                let in_use = session.as_ref().and_then(|session| self.use_after(session, limit));
+                match (in_use, session) {
+                    (Some(time), _) => self.store.touch(&record.key, time).await?,
+                    (None, session) if self.store.remove_unused(&record.key, limit).await? => {
+                        removed += 1;
+                        session.iter().for_each(|session| self.retire(session));
+                    }
+                    (None, _) => {}
+                }
+            }
+            if unused.len() < STEP || removed == 0 {
+                return Ok(());
+            }
         }
-        if is_full(table) { Err(CallError::TooManySessions { limit: self.max_sessions }) } else { Ok(()) }
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Table {
-    fn insert(&mut self, session: Arc<Session>, idle: Option<Duration>) -> Arc<Session> {
-        self.last_serial += 1;
-        self.earliest_end = earlier(self.earliest_end, session.expires(idle));
-        self.by_owner
-            .entry(session.owner.clone())
-            .or_default()
-            .insert(self.last_serial, Arc::clone(&session));
-        self.by_key.insert(session.key.clone(), (self.last_serial, Arc::clone(&session)));
-        session
-    }
-
-    /// The session, if it is this caller's and has not expired.
-    fn find(
-        &mut self,
-        caller: &Caller,
-        key: &SessionKey,
-        now: Timestamp,
-        idle: Option<Duration>,
-    ) -> Result<Arc<Session>, CallError> {
-        let (_, session) = self.by_key.get(key).ok_or(CallError::SessionNotFound)?;
-        if session.owner != *caller {
-            return Err(CallError::SessionNotFound);
+    /// Drops the handles that were not used for long, and tells the store what it does not know of the others.
+    pub(crate) async fn sweep(&self) {
+        let now = self.clock.now();
+        let handles: Vec<Arc<Session>> = {
+            let mut table = self.table();
+            if now < table.next_sweep {
+                return;
+            }
+            table.next_sweep = Timestamp(now.0.saturating_add(milliseconds(TOUCH_INTERVAL)));
+            table.handles.values().cloned().collect()
+        };
+        let unused_limit = Timestamp(now.0.saturating_sub(milliseconds(HANDLE_IDLE)));
+        for session in handles {
+            if !session.usage.is_quiet() {
+                session.usage.touch(now);
+            }
+            if let Some(last_used) = session.usage.news(Duration::ZERO) {
+                self.tell(&session, last_used).await;
+            }
+            self.drop_handle(session, unused_limit);
         }
-        let session = Arc::clone(session);
-        if has_expired(&session, now, idle) {
-            self.retire(key);
+    }
+
+    /// The session, if it is this caller's and its time is not over.
+    async fn find(&self, caller: &Caller, id: &SessionId) -> Result<Arc<Session>, CallError> {
+        let key = id.key();
+        let cached = self.table().handles.get(&key).cloned();
+        let session = match cached {
+            Some(session) if self.is_known(&session) => session,
+            Some(_) | None => self.load(&key).await?.ok_or(CallError::SessionNotFound)?,
+        };
+        if session.record.owner != *caller || self.has_expired(&session).await? {
             return Err(CallError::SessionNotFound);
         }
         Ok(session)
     }
 
-    /// Takes a session out of reach.
-    fn retire(&mut self, key: &SessionKey) {
-        let Some((serial, session)) = self.by_key.remove(key) else { return };
-        if let Some(owned) = self.by_owner.get_mut(&session.owner) {
-            owned.remove(&serial);
-            if owned.is_empty() {
-                self.by_owner.remove(&session.owner);
-            }
-        }
-        self.names.remove(&session.name);
-        self.ending.push(session);
+    /// Looks a session up in the store.
+    async fn load(&self, key: &SessionKey) -> Result<Option<Arc<Session>>> {
+        let removals = self.store.removals();
+        let found = self.store.find(key).await?;
+        let mut table = self.table();
+        let Some(record) = found else {
+            table.handles.remove(key);
+            return Ok(None);
+        };
+        let last_used = record.last_used;
+        let handle = table.handles.entry(key.clone());
+        let session = handle.or_insert_with(|| Arc::new(Session::known_at(record, removals)));
+        session.known_at.store(removals, Ordering::Release);
+        session.usage.heard(last_used);
+        Ok(Some(Arc::clone(session)))
     }
 
-    /// Takes the sessions out of reach whose time is over. Looks through them only when one may have expired.
-    fn expire(&mut self, now: Timestamp, idle: Option<Duration>) {
-        if self.earliest_end.is_none_or(|end| end > now) {
-            return;
-        }
-        let mut expired = Vec::new();
-        self.earliest_end = None;
-        for (key, (_, session)) in &self.by_key {
-            if has_expired(session, now, idle) {
-                expired.push(key.clone());
-            } else {
-                self.earliest_end = earlier(self.earliest_end, session.expires(idle));
-            }
-        }
-        expired.iter().for_each(|key| self.retire(key));
+    /// Whether nothing was removed since the session was last looked up.
+    fn is_known(&self, session: &Session) -> bool {
+        session.known_at.load(Ordering::Acquire) == self.store.removals()
     }
-}
 
-fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
-    one.into_iter().chain(other).min()
-}
+    /// Removes the session if its time is over; whether it is gone.
+    async fn has_expired(&self, session: &Arc<Session>) -> Result<bool> {
+        let Some(limit) = self.unused_limit() else { return Ok(false) };
+        if self.use_after(session, limit).is_some() {
+            return Ok(false);
+        }
+        if self.store.remove_unused(&session.record.key, limit).await? {
+            self.retire(session);
+            return Ok(true);
+        }
+        // It was used at another server, or removed there.
+        Ok(self.load(&session.record.key).await?.is_none())
+    }
 
-/// Whether its time is over and no call is in it.
-fn has_expired(session: &Session, now: Timestamp, idle: Option<Duration>) -> bool {
-    session.expires(idle).is_some_and(|end| end <= now) && session.usage.is_quiet()
+    /// The last use, if it was after `limit`. A call that is in the session uses it.
+    fn use_after(&self, session: &Session, limit: Timestamp) -> Option<Timestamp> {
+        if !session.usage.is_quiet() {
+            return Some(self.clock.now());
+        }
+        Some(session.usage.last_used()).filter(|time| *time > limit)
+    }
+
+    /// Whatever was last used at this time or before is over; `None`: nothing ever is.
+    fn unused_limit(&self) -> Option<Timestamp> {
+        let kept_for = milliseconds(self.idle?).saturating_add(milliseconds(self.grace));
+        Some(Timestamp(self.clock.now().0.saturating_sub(kept_for)))
+    }
+
+    /// Tells the store of a use. A touch that is lost may cost the session a part of its time, and no call.
+    async fn tell(&self, session: &Session, last_used: Timestamp) {
+        if let Err(failure) = self.store.touch(&session.record.key, last_used).await {
+            let (session, code) = (&session.record.name, failure.code());
+            tracing::warn!(%session, %code, "the use of a session was not noted");
+        }
+    }
+
+    /// The session was removed here.
+    fn retire(&self, session: &Arc<Session>) {
+        let mut table = self.table();
+        table.handles.remove(&session.record.key);
+        if !session.usage.is_quiet() {
+            table.leaving.insert(session.record.key.clone(), Arc::clone(session));
+        }
+    }
+
+    /// Drops a handle that was not used since `limit` and that nobody else holds.
+    fn drop_handle(&self, session: Arc<Session>, limit: Timestamp) {
+        let mut table = self.table();
+        // The table has one and this is the other; with the table locked nobody gets a third.
+        if Arc::strong_count(&session) == 2 && session.usage.last_used() <= limit {
+            table.handles.remove(&session.record.key);
+        }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -17,11 +17,12 @@ use toolfs_provider::abort::{AbortSignal, aborted};
 use toolfs_provider::{Provider, refusal};
 
 use crate::fence::Fence;
-use crate::lock::{Turn, Turns};
+use crate::lock::{TargetInSession, Turn, Turns};
 use crate::order::OrderSource;
 use crate::remedy;
-use crate::session::{Session, SessionMode};
+use crate::session::SessionMode;
 use crate::span;
+use crate::store::SessionRecord;
 
 /// The surroundings of one call.
 #[derive(Debug)]
@@ -29,10 +30,10 @@ pub(crate) struct Scope<'a> {
     pub(crate) provider: &'a dyn Provider,
     pub(crate) gate: Option<&'a dyn PolicyGate>,
     pub(crate) orders: &'a OrderSource,
-    pub(crate) turns: &'a Turns,
+    pub(crate) turns: &'a Turns<TargetInSession>,
     pub(crate) limits: &'a Limits,
     pub(crate) abort: &'a AbortSignal,
-    pub(crate) session: Option<&'a Session>,
+    pub(crate) session: Option<&'a SessionRecord>,
     pub(crate) dry_run: bool,
     pub(crate) want_diff: bool,
 }
@@ -70,9 +71,10 @@ impl Scope<'_> {
 
     /// Waits until no other change of the target is under way in the session. Without a session there is nothing to
     /// keep in order.
-    pub(crate) async fn take_turn(&self, target: &Target) -> Result<Option<Turn>> {
+    pub(crate) async fn take_turn(&self, target: &Target) -> Result<Option<Turn<TargetInSession>>> {
         let Some(session) = self.session else { return Ok(None) };
-        self.unless_aborted(async { Ok(Some(self.turns.take(&session.key, &target.key).await)) }).await
+        let place = (session.key.clone(), target.key.clone());
+        self.unless_aborted(async { Ok(Some(self.turns.take(place).await)) }).await
     }
 
     /// Asks for the intent of a write.

@@ -5,13 +5,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 use toolfs_core::clock::Timestamp;
-use toolfs_core::id::{SessionId, SessionKey, SessionName};
-use toolfs_core::target::Target;
+use toolfs_core::id::{SessionId, SessionName};
+
+use crate::store::SessionRecord;
 
 /// Where unguessable bytes come from.
 pub trait Random: Send + Sync + fmt::Debug {
@@ -117,58 +118,64 @@ pub struct ForgetObservations {
     pub scope: ForgetPaths,
 }
 
-/// A session that is open, or was: whoever holds one may still be finishing a call in it.
+/// A handle on a session that is open, or was: whoever holds one may still be finishing a call in it.
 ///
 /// The secret is not in here; the key that it is found by derives from it and does not lead back.
 #[derive(Debug)]
 pub(crate) struct Session {
-    pub(crate) key: SessionKey,
-    pub(crate) name: SessionName,
-    pub(crate) owner: Caller,
-    pub(crate) cwd: Target,
-    /// What the session is narrowed to; none: all roots of the server.
-    pub(crate) roots: Vec<Target>,
-    /// The roots in effect, to be shown.
-    pub(crate) shown_roots: Vec<String>,
-    pub(crate) labels: BTreeMap<String, String>,
-    pub(crate) mode: SessionMode,
-    pub(crate) created: Timestamp,
+    /// As it was kept when it was looked up; when it was last used, [`Session::usage`] knows better.
+    pub(crate) record: SessionRecord,
     pub(crate) usage: Usage,
+    /// The count of removals at which it was known to be kept.
+    pub(crate) known_at: AtomicU64,
 }
 
 impl Session {
-    /// When it ends unless it is used.
-    pub(crate) fn expires(&self, idle: Option<Duration>) -> Option<Timestamp> {
-        let idle_ms = i64::try_from(idle?.as_millis()).unwrap_or(i64::MAX);
-        Some(Timestamp(self.usage.last_used.load(Ordering::Acquire).saturating_add(idle_ms)))
+    /// A handle on a session that was kept at this count of removals.
+    pub(crate) fn known_at(record: SessionRecord, removals: u64) -> Session {
+        let usage = Usage::since(record.last_used);
+        Session { record, usage, known_at: AtomicU64::new(removals) }
     }
 
     /// What is public about it.
     pub(crate) fn info(&self, idle: Option<Duration>) -> SessionInfo {
-        SessionInfo {
-            name: self.name.clone(),
-            cwd: self.cwd.display_path.clone(),
-            roots: self.shown_roots.clone(),
-            labels: self.labels.clone(),
-            mode: self.mode,
-            created: self.created,
-            expires: self.expires(idle),
-        }
+        info(&self.record, self.usage.last_used(), idle)
     }
 }
 
-/// Who is in a session, and when somebody last was.
+/// What is public about a session.
+pub(crate) fn info(record: &SessionRecord, last_used: Timestamp, idle: Option<Duration>) -> SessionInfo {
+    let expires = idle.map(|idle| Timestamp(last_used.0.saturating_add(milliseconds(idle))));
+    SessionInfo {
+        name: record.name.clone(),
+        cwd: record.cwd.display_path.clone(),
+        roots: record.shown_roots.clone(),
+        labels: record.labels.clone(),
+        mode: record.mode,
+        created: record.created,
+        expires,
+    }
+}
+
+/// A duration in the unit of [`Timestamp`].
+pub(crate) fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Who is in a session at this server, and when somebody last was.
 #[derive(Debug)]
 pub(crate) struct Usage {
     /// When a call last came or ended, in milliseconds.
     last_used: AtomicI64,
+    /// What the store was told of that.
+    told: AtomicI64,
     /// Read by each call in the session, written by its end.
     calls: Arc<RwLock<()>>,
 }
 
 impl Usage {
-    pub(crate) fn since(now: Timestamp) -> Usage {
-        Usage { last_used: AtomicI64::new(now.0), calls: Arc::default() }
+    fn since(time: Timestamp) -> Usage {
+        Usage { last_used: AtomicI64::new(time.0), told: AtomicI64::new(time.0), calls: Arc::default() }
     }
 
     /// Counts a call in; `None` once the end has begun.
@@ -178,7 +185,7 @@ impl Usage {
         Some(call)
     }
 
-    /// Whether no call is in the session right now.
+    /// Whether no call is in the session at this server right now.
     pub(crate) fn is_quiet(&self) -> bool {
         self.calls.try_write().is_ok()
     }
@@ -188,7 +195,25 @@ impl Usage {
         drop(self.calls.write().await);
     }
 
+    pub(crate) fn last_used(&self) -> Timestamp {
+        Timestamp(self.last_used.load(Ordering::Acquire))
+    }
+
     pub(crate) fn touch(&self, now: Timestamp) {
         self.last_used.fetch_max(now.0, Ordering::AcqRel);
+    }
+
+    /// What the store is to be told, if it knows only of uses longer ago than `interval`. Whoever asks tells it.
+    pub(crate) fn news(&self, interval: Duration) -> Option<Timestamp> {
+        let last_used = self.last_used();
+        let told = self.told.load(Ordering::Acquire);
+        let is_news = last_used.0 > told && last_used.0.saturating_sub(told) >= milliseconds(interval);
+        (is_news && self.told.fetch_max(last_used.0, Ordering::AcqRel) < last_used.0).then_some(last_used)
+    }
+
+    /// The store tells of a use, perhaps at another server.
+    pub(crate) fn heard(&self, time: Timestamp) {
+        self.touch(time);
+        self.told.fetch_max(time.0, Ordering::AcqRel);
     }
 }

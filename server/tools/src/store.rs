@@ -5,6 +5,11 @@
 //! nothing changed then.
 //! Deliberately absent: observations, which are the policy gate's, and any decision about what a call may do.
 
+mod memory_call;
+mod memory_session;
+#[cfg(feature = "conformance")]
+pub mod suite;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -16,6 +21,8 @@ use toolfs_core::guard::{EditGuard, WriteGuard};
 use toolfs_core::id::{RequestId, SessionKey, SessionName};
 use toolfs_core::target::Target;
 
+pub use self::memory_call::MemoryCallStore;
+pub use self::memory_session::MemorySessionStore;
 use crate::session::{Caller, SessionMode};
 
 /// What is kept of a session. The secret is not in it: its key derives from that and does not lead back.

@@ -52,7 +52,14 @@ pub(crate) fn get_capabilities_response(
     transport: &Transport,
 ) -> v1::GetCapabilitiesResponse {
     let limits = limits(&capabilities, transport);
-    let ServerCapabilities { provider, gate, limits: _, session_idle } = capabilities;
+    let ServerCapabilities {
+        provider,
+        gate,
+        limits: _,
+        session_idle,
+        sessions_persistent,
+        request_id_window,
+    } = capabilities;
     v1::GetCapabilitiesResponse {
         server_version: transport.server_version.clone(),
         contract_version: CONTRACT_VERSION.to_owned(),
@@ -64,10 +71,10 @@ pub(crate) fn get_capabilities_response(
         protected_patterns: provider.protected_patterns.clone(),
         durability: durability(provider.durability).into(),
         provider: Some(provider_capabilities(&provider)),
-        sessions_persistent: Some(gate.as_ref().is_some_and(|gate| gate.persistent)),
+        sessions_persistent: Some(sessions_persistent),
         policy: Some(policy_capabilities(gate.as_ref())),
         session_idle_timeout: session_idle.map(duration),
-        request_id_window: None,
+        request_id_window: Some(duration(request_id_window)),
     }
 }
 

@@ -34,12 +34,15 @@ use toolfs_provider::content::{ContentStream, EntryStream};
 use toolfs_provider::memory::{MemoryConfig, MemoryProvider};
 use toolfs_provider::report::{EditReport, LinesReport, Stat, WriteReport};
 use toolfs_provider::request::{ByteRange, EditTextRequest, ResolveRequest, WriteTextRequest};
-use toolfs_tools::{Executor, ExecutorParts, Random};
+use toolfs_tools::{Executor, ExecutorParts, MemoryCallStore, MemorySessionStore, Random};
 
 use crate::trace;
 
 /// The limit of messages in most tests: small, so that it can be exceeded.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 1 << 20;
+
+/// For how long calls are remembered.
+pub(crate) const REQUEST_ID_WINDOW: Duration = Duration::from_secs(3_600);
 
 const DUPLEX_BYTES: usize = 64 << 10;
 
@@ -71,13 +74,17 @@ pub(crate) fn server(setup: Setup) -> (Server, Arc<Scripted>) {
     let gate = setup.gate.then(|| {
         Arc::new(ObservationGate::new(Arc::new(MemoryObservationStore::new()))) as Arc<dyn PolicyGate>
     });
+    let clock = Arc::new(Ticks::default());
     let executor = Executor::new(ExecutorParts {
         provider: provider.clone(),
         gate,
-        clock: Arc::new(Ticks::default()),
+        clock: clock.clone(),
         random: Arc::new(Counted::default()),
         limits: Limits::DEFAULT,
         session_idle: setup.session_idle,
+        sessions: Arc::new(MemorySessionStore::new()),
+        calls: Arc::new(MemoryCallStore::new(clock, REQUEST_ID_WINDOW, 1 << 20)),
+        request_id_window: REQUEST_ID_WINDOW,
     });
     let server = Server::new(
         Arc::new(executor),

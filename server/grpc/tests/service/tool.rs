@@ -80,6 +80,7 @@ async fn capabilities_tell_what_is_in_force() {
     let policy = told.policy.unwrap();
     assert_eq!((policy.name.as_str(), policy.persistent), ("observation", Some(false)));
     assert_eq!(told.sessions_persistent, Some(false));
+    assert_eq!(told.request_id_window, Some(prost_types::Duration { seconds: 3_600, nanos: 0 }));
 
     let limit = |kind: v1::LimitKind| {
         let limit = told.limits.iter().find(|limit| limit.kind() == kind).unwrap();

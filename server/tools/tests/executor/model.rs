@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use toolfs_core::argument::RawCall;
 use toolfs_core::error::Code;
 use toolfs_core::id::SessionId;
+use toolfs_provider::abort::AbortSignal;
 use toolfs_tools::{Caller, CloseSession, ExecuteRequest, ForgetObservations, ForgetPaths};
 
 use crate::support::{World, code, edit, read, request, write};
@@ -116,7 +117,7 @@ fn raw(file: usize, call: Call) -> RawCall {
 
 async fn forget(world: &World, session: &SessionId, scope: ForgetPaths) {
     let request = ForgetObservations { caller: Caller::Local, session: session.clone(), scope };
-    world.executor.forget_observations(request).await.unwrap();
+    world.executor.forget_observations(&AbortSignal::new(), request).await.unwrap();
 }
 
 async fn replay(steps: &[Step]) {

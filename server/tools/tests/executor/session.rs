@@ -6,6 +6,7 @@ use toolfs_core::clock::Timestamp;
 use toolfs_core::error::{Code, ErrorKind, FsError, UnavailableCause};
 use toolfs_core::id::SessionId;
 use toolfs_core::limit::Limits;
+use toolfs_provider::abort::AbortSignal;
 use toolfs_tools::{
     CallError, Caller, CloseSession, ForgetObservations, ForgetPaths, OpenSession, SessionInfo, SessionMode,
 };
@@ -33,7 +34,7 @@ async fn a_session_tells_everything_but_its_secret() {
         mode: SessionMode::ReadOnly,
         ..standing_in("sub")
     };
-    let opened = world.executor.open_session(Caller::Local, request).await.unwrap();
+    let opened = world.executor.open_session(&AbortSignal::new(), Caller::Local, request).await.unwrap();
     expect![[r#"
         SessionInfo {
             name: SessionName(
@@ -152,7 +153,8 @@ fn check_refused_opening(opened: Result<toolfs_tools::OpenedSession, CallError>,
 async fn a_session_stands_only_in_directories_beneath_the_roots() {
     let world = World::new();
     world.put("dir/file", "");
-    let open = |request| world.executor.open_session(Caller::Local, request);
+    let abort = AbortSignal::new();
+    let open = |request| world.executor.open_session(&abort, Caller::Local, request);
     check_refused_opening(
         open(standing_in("gone")).await,
         expect![[r#"
@@ -273,7 +275,7 @@ async fn a_narrowed_session_learns_nothing_of_what_lies_outside() {
             session: session.clone(),
             scope: ForgetPaths::Paths(vec![path.into()]),
         };
-        let forgotten = world.executor.forget_observations(request).await.unwrap_err();
+        let forgotten = world.executor.forget_observations(&AbortSignal::new(), request).await.unwrap_err();
         assert!(forgotten.to_string().starts_with("FS_SANDBOX_DENIED"), "{path}: {forgotten}");
     }
     // Inside, a path answers as ever.
@@ -306,12 +308,12 @@ async fn a_forgotten_file_must_be_read_again() {
         world.put(path, "one\n");
     }
     let session = world.open().await;
+    let abort = AbortSignal::new();
     let forget = |scope| {
-        world.executor.forget_observations(ForgetObservations {
-            caller: Caller::Local,
-            session: session.clone(),
-            scope,
-        })
+        world.executor.forget_observations(
+            &abort,
+            ForgetObservations { caller: Caller::Local, session: session.clone(), scope },
+        )
     };
     let see_both = async || {
         world.run(&session, read("a.txt")).await;
@@ -379,7 +381,8 @@ async fn only_so_many_sessions_are_open_and_idle_ones_make_room() {
     let world = World::set_up(Setup { limits, idle: Some(Duration::from_secs(60)), ..Setup::default() });
     let first = world.open().await;
     world.open().await;
-    let open = || world.executor.open_session(Caller::Named("other".into()), OpenSession::default());
+    let abort = AbortSignal::new();
+    let open = || world.executor.open_session(&abort, Caller::Named("other".into()), OpenSession::default());
     assert!(matches!(open().await, Err(CallError::TooManySessions { limit: 2 })));
     world.clock.advance(Duration::from_secs(30));
     world.run(&first, read("a.txt")).await;
@@ -397,7 +400,11 @@ async fn pages_laid_end_to_end_are_the_callers_sessions_oldest_first() {
     for _ in 0..7 {
         let session = world.open().await;
         names.push(info(&world, &session).await.unwrap().name);
-        world.executor.open_session(Caller::Named("other".into()), OpenSession::default()).await.unwrap();
+        world
+            .executor
+            .open_session(&AbortSignal::new(), Caller::Named("other".into()), OpenSession::default())
+            .await
+            .unwrap();
     }
     for page_size in [1, 3, 7, 100] {
         let (mut listed, mut token) = (Vec::new(), None);
@@ -420,7 +427,7 @@ async fn a_page_token_is_good_for_the_list_it_was_given_for() {
     let world = World::new();
     let other = Caller::Named("other".into());
     for caller in [Caller::Local, Caller::Local, other.clone()] {
-        world.executor.open_session(caller, OpenSession::default()).await.unwrap();
+        world.executor.open_session(&AbortSignal::new(), caller, OpenSession::default()).await.unwrap();
     }
     let page = world.executor.sessions(&Caller::Local, Some(1), None).await.unwrap();
     let token = page.next_page_token.unwrap();

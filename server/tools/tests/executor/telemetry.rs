@@ -252,13 +252,13 @@ fn the_name_of_a_call_error_is_left_to_the_front_end() {
 fn an_operation_on_a_session_has_its_public_name() {
     let world = World::new();
     let operations = async {
-        let caller = Caller::Local;
-        let open = world.executor.open_session(caller.clone(), OpenSession::default());
+        let (abort, caller) = (AbortSignal::new(), Caller::Local);
+        let open = world.executor.open_session(&abort, caller.clone(), OpenSession::default());
         let session = open.instrument(span()).await.unwrap().id;
         world.executor.session(&caller, &session).instrument(span()).await.unwrap();
         let forget =
             ForgetObservations { caller: caller.clone(), session: session.clone(), scope: ForgetPaths::All };
-        world.executor.forget_observations(forget).instrument(span()).await.unwrap();
+        world.executor.forget_observations(&abort, forget).instrument(span()).await.unwrap();
         let close = CloseSession { caller: caller.clone(), session: session.clone() };
         world.executor.close_session(close).instrument(span()).await.unwrap();
         world.executor.session(&caller, &session).instrument(span()).await.unwrap_err();

@@ -18,11 +18,15 @@ use toolfs_provider::Provider;
 use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::memory::{MemoryConfig, MemoryProvider};
 use toolfs_tools::{
-    CallError, Caller, ExecuteRequest, ExecuteResponse, Executor, ExecutorParts, OpenSession, Random,
+    CallError, Caller, ExecuteRequest, ExecuteResponse, Executor, ExecutorParts, MemoryCallStore,
+    MemorySessionStore, OpenSession, Random,
 };
 
 pub(crate) use self::recorder::Script;
 use self::recorder::{RecordingGate, RecordingProvider};
+
+/// For how long calls are remembered.
+pub(crate) const REQUEST_ID_WINDOW: Duration = Duration::from_secs(3_600);
 
 /// Calls come in none.
 pub(crate) const NO_SESSION: Option<&SessionId> = None;
@@ -121,6 +125,9 @@ impl World {
             random: Arc::new(setup.random),
             limits: setup.limits,
             session_idle: setup.idle,
+            sessions: Arc::new(MemorySessionStore::new()),
+            calls: Arc::new(MemoryCallStore::new(clock.clone(), REQUEST_ID_WINDOW, 1 << 20)),
+            request_id_window: REQUEST_ID_WINDOW,
         };
         World { executor: Arc::new(Executor::new(parts)), script, clock, files }
     }
@@ -130,7 +137,7 @@ impl World {
     }
 
     pub(crate) async fn open_as(&self, request: OpenSession) -> SessionId {
-        self.executor.open_session(Caller::Local, request).await.unwrap().id
+        self.executor.open_session(&AbortSignal::new(), Caller::Local, request).await.unwrap().id
     }
 
     pub(crate) async fn execute(&self, request: ExecuteRequest) -> Result<ExecuteResponse, CallError> {
