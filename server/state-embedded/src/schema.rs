@@ -17,6 +17,12 @@ const APPLICATION_ID: i32 = 0x746f_6673;
 /// One step each: step `n` leads from version `n` to `n + 1`. A step that was released is never changed.
 const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
 
+/// The smallest page that a database can have, in bytes.
+const SMALLEST_PAGE: u64 = 512;
+
+/// How much of the database a connection keeps at hand, in KiB: the upper pages of every index fit.
+const CACHE_KIB: i64 = 8 << 10;
+
 /// How long a connection waits for the writers of other servers: each holds the lock for milliseconds.
 const BUSY_PAUSE: Duration = Duration::from_millis(1);
 const BUSY_PAUSES: i32 = 5_000;
@@ -30,8 +36,14 @@ pub(crate) fn prepare(directory: &StateDirectory) -> Result<(), StateError> {
     if !path.try_exists().map_err(StateError::inaccessible(&path))? {
         create(directory, &path)?;
     }
+    // Asked before SQLite makes one.
+    let log = path.with_extension("db-wal");
+    let has_log = log.try_exists().map_err(StateError::inaccessible(&log))?;
     let mut connection = connect(&path)?;
     check(&connection, &path)?;
+    if !has_log {
+        check_length(&connection, &path)?;
+    }
     migrate(&mut connection, MIGRATIONS).map_err(StateError::database(&path))?;
     let mode: String = connection
         .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))
@@ -77,8 +89,11 @@ fn create(directory: &StateDirectory, path: &Path) -> Result<(), StateError> {
 fn check(connection: &Connection, path: &Path) -> Result<(), StateError> {
     let damaged = |finding: String| StateError::Damaged { path: path.to_owned(), finding };
     let metadata = path.metadata().map_err(StateError::inaccessible(path))?;
-    if metadata.len() == 0 {
-        return Err(damaged("it is empty".to_owned()));
+    // SQLite takes what is shorter than the smallest page for a database that is still to be made.
+    match metadata.len() {
+        0 => return Err(damaged("it is empty".to_owned())),
+        1..SMALLEST_PAGE => return Err(StateError::NotADatabase { path: path.to_owned() }),
+        SMALLEST_PAGE.. => {}
     }
     let pragma = |name: &str| {
         connection
@@ -106,6 +121,22 @@ fn check(connection: &Connection, path: &Path) -> Result<(), StateError> {
         return Err(StateError::Inaccessible { path: path.to_owned(), source });
     }
     Ok(())
+}
+
+/// Refuses a database whose end is missing: SQLite reads zeros there. While there is a log, the end may be in it.
+fn check_length(connection: &Connection, path: &Path) -> Result<(), StateError> {
+    let pragma = |name: &str| {
+        connection
+            .pragma_query_value(None, name, |row| row.get::<_, i64>(0))
+            .map_err(StateError::database(path))
+    };
+    let expected = pragma("page_count")?.saturating_mul(pragma("page_size")?);
+    let length = path.metadata().map_err(StateError::inaccessible(path))?.len();
+    if u64::try_from(expected).is_ok_and(|expected| expected <= length) {
+        return Ok(());
+    }
+    let finding = format!("it has {length} bytes of {expected}");
+    Err(StateError::Damaged { path: path.to_owned(), finding })
 }
 
 /// Takes the steps that the database has not taken, each in a transaction of its own.
@@ -145,6 +176,7 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
         pauses < BUSY_PAUSES
     }))?;
     connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     // The writer decides when to checkpoint.

@@ -125,7 +125,7 @@ macro_rules! store_tests {
         $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() {
-                $crate::store::suite::$module::$name($factory().await).await;
+                $crate::store::suite::$module::$name(($factory)().await).await;
             }
         )+
     };
