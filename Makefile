@@ -27,6 +27,17 @@ test: $(BUF) grpcurl ## Run every test; needs no root, and tells what it skips.
 	TOOLFS_BIN="$(TARGET_DIR)/debug/toolfs" TOOLFS_BUF="$(BUF)" TOOLFS_GRPCURL="$$(test -x $(GRPCURL) && echo $(GRPCURL))" \
 		cargo test --workspace --all-features
 
+# The features are those of `make test`, so that nothing is built twice.
+PROOF := cargo test --quiet --workspace --all-features --test proof --
+
+.PHONY: prove
+prove: ## Try the promises in their full size, and see that planted faults are found.
+	$(PROOF) observations
+
+.PHONY: prove-ci
+prove-ci: ## The same with a twentieth of the cases.
+	$(PROOF) observations --size 1000
+
 .PHONY: check
 check: fmt clippy doc buf layering compile-only ## Everything that needs no test run.
 

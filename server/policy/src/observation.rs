@@ -10,6 +10,7 @@ use toolfs_core::clock::Order;
 use toolfs_core::error::{ErrorKind, FsError, Result};
 use toolfs_core::guard::{EditGuard, Observation, WriteGuard};
 use toolfs_core::id::SessionKey;
+use toolfs_core::planted::Fault;
 use toolfs_core::target::TargetKey;
 
 use crate::gate::{ForgetScope, GateCapabilities, PolicyGate};
@@ -50,6 +51,7 @@ impl PolicyGate for ObservationGate {
 
     async fn decide_write(&self, session: Option<&SessionKey>, target: &TargetKey) -> Result<WriteGuard> {
         Ok(match self.seen(session, target).await? {
+            None if Fault::GateTrustsTheUnseen.is_planted() => WriteGuard::Unconditional,
             None | Some(Observation::Absent) => WriteGuard::CreateIfAbsent,
             Some(Observation::Present(version)) => WriteGuard::ReplaceIfVersion(version),
         })

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use toolfs_core::clock::Order;
 use toolfs_core::guard::Observation;
 use toolfs_core::id::SessionKey;
+use toolfs_core::planted::Fault;
 use toolfs_core::target::TargetKey;
 
 /// What a fact takes in the tables around it, in bytes: slots, allocation headers and load factor, rounded up.
@@ -167,7 +168,7 @@ impl Session {
             Some(known) => order > known.order || (order == known.order && seen.is_none()),
             None => order > self.floor,
         };
-        if !is_news {
+        if !is_news && !Fault::GateKeepsTheLast.is_planted() {
             return;
         }
         self.bytes += fact_bytes(target, seen.as_ref());
