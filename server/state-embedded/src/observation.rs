@@ -293,9 +293,7 @@ impl ObservationStore for EmbeddedState {
         // Memory first: what leaves it meanwhile is in the database by then.
         let pending = self.pending.fact(&place);
         let known = self.readers.read(|connection| Known::read(connection, &place))?;
-        if known.has_ended {
-            return Ok(None);
-        }
+        // An ended session has no rows, and takes nothing that waits.
         match pending {
             Some(fact) if known.yields_to(fact.order, false) => Ok(Some(fact.seen)),
             Some(_) | None => Ok(known.fact.and_then(|(_, seen)| seen)),
