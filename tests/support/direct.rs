@@ -113,6 +113,7 @@ fn refusal(error: &CallError) -> Refusal {
         CallError::CallMissing => "CALL_MISSING",
         CallError::TooManySessions { .. } => "SESSION_LIMIT",
         CallError::PageTokenInvalid => "PAGE_TOKEN_INVALID",
+        CallError::RequestIdReused => "REQUEST_ID_REUSED",
         CallError::Fs(error) | CallError::Aborted(error) => error.code().as_str(),
     };
     Refusal { reason: reason.to_owned(), message: error.to_string() }

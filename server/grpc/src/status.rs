@@ -71,6 +71,7 @@ pub(crate) fn from_call_error(error: &CallError) -> Status {
             refused_with(CallReason::SessionLimit, &error.to_string(), words)
         }
         CallError::PageTokenInvalid => refused(CallReason::PageTokenInvalid, &error.to_string()),
+        CallError::RequestIdReused => refused(CallReason::RequestIdReused, &error.to_string()),
         CallError::Fs(error) => from_fs_error(error),
         CallError::Aborted(error) => aborted(error),
     }

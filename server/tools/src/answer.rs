@@ -12,6 +12,7 @@ use toolfs_core::target::display_form;
 
 use crate::call::{CallError, ExecuteResponse};
 use crate::remedy::{self, Attempt};
+use crate::repeat::{Claim, Stop};
 use crate::scope::Scope;
 use crate::span;
 
@@ -22,6 +23,7 @@ pub(crate) struct Answer<'a> {
     attempt: Attempt,
     /// The path as it was asked for, made safe to show.
     asked: Option<String>,
+    claim: Option<&'a Claim<'a>>,
     dry_run: bool,
 }
 
@@ -30,13 +32,19 @@ impl<'a> Answer<'a> {
     pub(crate) fn to(scope: &Scope<'a>, call: &ToolCall) -> Answer<'a> {
         let asked = display_form(path_of(call).as_str().as_bytes());
         let attempt = Attempt { tool: Some(call.name()), in_session: scope.session.is_some() };
-        Answer { limits: scope.limits, attempt, asked: Some(asked), dry_run: scope.dry_run }
+        Answer {
+            limits: scope.limits,
+            attempt,
+            asked: Some(asked),
+            claim: scope.claim,
+            dry_run: scope.dry_run,
+        }
     }
 
     /// The answer to a call that is not.
     pub(crate) fn to_nothing(scope: &Scope<'a>) -> Answer<'a> {
         let attempt = Attempt { tool: None, in_session: scope.session.is_some() };
-        Answer { limits: scope.limits, attempt, asked: None, dry_run: scope.dry_run }
+        Answer { limits: scope.limits, attempt, asked: None, claim: scope.claim, dry_run: scope.dry_run }
     }
 
     /// The tool did its work.
@@ -61,11 +69,29 @@ impl<'a> Answer<'a> {
         }
     }
 
+    /// The call did not run, or not to its end.
+    pub(crate) fn stopped(self, stop: Stop) -> Result<ExecuteResponse, CallError> {
+        match stop {
+            Stop::Refused(error) => self.refused(error),
+            Stop::Known(ended) => {
+                let ended = *ended;
+                if let Ok(response) = &ended {
+                    span::result(&response.result);
+                }
+                ended
+            }
+        }
+    }
+
     /// The tool refused or failed.
     ///
     /// A caller who went away, or whose time is over, gets a status and no result, unless something may have changed:
     /// that must be told. A server that is shutting down tells the model so.
     pub(crate) fn refused(self, error: FsError) -> Result<ExecuteResponse, CallError> {
+        let error = match self.claim {
+            Some(claim) => claim.in_doubt(error),
+            None => error,
+        };
         let error = self.explain(error);
         if let ErrorKind::Aborted { cause: AbortCause::Cancelled | AbortCause::DeadlineExceeded } =
             error.kind()

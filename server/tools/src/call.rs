@@ -66,6 +66,9 @@ pub enum CallError {
     /// A page token that this server did not give out.
     #[error("the page token is not one that was given out for this list")]
     PageTokenInvalid,
+    /// A request id that names another call of its session already.
+    #[error("the request_id names another call of this session: use a fresh one for each call")]
+    RequestIdReused,
     /// A session operation ended in a file system error, for instance because its `cwd` does not exist.
     #[error(transparent)]
     Fs(FsError),

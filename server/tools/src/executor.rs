@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolfs_core::argument::ToolCall;
+use toolfs_core::argument::{RawCall, ToolCall};
 use toolfs_core::clock::Clock;
 use toolfs_core::error::FsError;
 use toolfs_core::id::{SessionId, SessionKey, SessionName};
@@ -21,6 +21,7 @@ use crate::lock::{TargetInSession, Turns};
 use crate::order::OrderSource;
 use crate::registry::{Entered, Registry};
 use crate::remedy::{self, Attempt};
+use crate::repeat::{Repeatable, Repeats, Stop};
 use crate::scope::Scope;
 use crate::session::{
     Caller, CloseSession, ForgetObservations, ForgetPaths, OpenSession, OpenedSession, Random, SessionInfo,
@@ -81,6 +82,7 @@ pub struct Executor {
     orders: OrderSource,
     turns: Turns<TargetInSession>,
     registry: Registry,
+    repeats: Repeats,
 }
 
 impl Executor {
@@ -95,6 +97,11 @@ impl Executor {
                 Arc::clone(&parts.clock),
                 parts.session_idle,
                 parts.limits.max_sessions,
+            ),
+            repeats: Repeats::new(
+                Arc::clone(&parts.calls),
+                Arc::clone(&parts.provider),
+                Arc::clone(&parts.clock),
             ),
             parts,
         }
@@ -132,6 +139,9 @@ impl Executor {
     /// A call that was cancelled or ran out of time ends in [`CallError::Aborted`] if nothing changed. If something
     /// may have changed, or the server is shutting down, that is for the model to know: it is a refusal in a response.
     ///
+    /// A mutation with a session and a request id takes effect once, however often it is repeated within the window that
+    /// is announced: a repeat is answered as the first was.
+    ///
     /// # Errors
     /// [`CallError`] for a mistake of the caller; a refusal of the tool is a response.
     pub async fn execute(
@@ -142,6 +152,7 @@ impl Executor {
         if let Some(tool) = request.tool() {
             span::tool(tool);
         }
+        let repeatable = Repeatable::of(&request);
         let raw_call = request.call.ok_or(CallError::CallMissing)?;
         let session = match &request.session {
             Some(id) => Some(self.enter(&request.caller, id).await?),
@@ -155,17 +166,18 @@ impl Executor {
             limits: &self.parts.limits,
             abort,
             session: session.as_deref().map(|session| &session.record),
+            claim: None,
             dry_run: request.dry_run,
             want_diff: request.want_diff,
         };
-        let call = match ToolCall::parse(raw_call, scope.limits) {
-            Ok(call) => call,
-            Err(error) => return Answer::to_nothing(&scope).refused(error),
-        };
-        let answer = Answer::to(&scope, &call);
-        match run(&scope, call).await {
-            Ok((outcome, not_durable)) => Ok(answer.done(outcome, not_durable)),
-            Err(error) => answer.refused(error),
+        let Some(repeatable) = repeatable else { return answer(&scope, raw_call).await };
+        match self.repeats.claim(repeatable, abort).await {
+            Ok(claim) => {
+                let ended = answer(&Scope { claim: Some(&claim), ..scope }, raw_call).await;
+                claim.settle(&ended).await;
+                ended
+            }
+            Err(stop) => Answer::to_nothing(&scope).stopped(stop),
         }
     }
 
@@ -282,6 +294,7 @@ impl Executor {
     pub async fn end_sessions(&self) {
         self.registry.sweep().await;
         let ending = async {
+            self.repeats.tell_all().await?;
             self.registry.expire().await?;
             self.registry.ending().await
         };
@@ -325,8 +338,21 @@ impl Executor {
     }
 }
 
+/// Runs a call and answers it.
+async fn answer(scope: &Scope<'_>, call: RawCall) -> Result<ExecuteResponse, CallError> {
+    let call = match ToolCall::parse(call, scope.limits) {
+        Ok(call) => call,
+        Err(error) => return Answer::to_nothing(scope).refused(error),
+    };
+    let answer = Answer::to(scope, &call);
+    match run(scope, call).await {
+        Ok((outcome, not_durable)) => Ok(answer.done(outcome, not_durable)),
+        Err(stop) => answer.stopped(stop),
+    }
+}
+
 /// Runs the tool. The second part is set when the effect is there and could not be made durable.
-async fn run(scope: &Scope<'_>, call: ToolCall) -> Result<(Outcome, Option<FsError>), FsError> {
+async fn run(scope: &Scope<'_>, call: ToolCall) -> Result<(Outcome, Option<FsError>), Stop> {
     match call {
         ToolCall::Read(arguments) => Ok((Outcome::Read(read::run(scope, arguments).await?), None)),
         ToolCall::Write(arguments) => {

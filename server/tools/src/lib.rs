@@ -15,6 +15,7 @@ mod page;
 mod read;
 mod registry;
 mod remedy;
+mod repeat;
 mod scope;
 mod session;
 mod span;

@@ -34,7 +34,7 @@ struct Queue<V> {
 #[derive(Debug)]
 pub(crate) struct Turn<P: Clone + Eq + Hash, V = ()> {
     // Fields are dropped in this order: the turn passes on before the place may vanish.
-    _held: OwnedMutexGuard<V>,
+    held: OwnedMutexGuard<V>,
     _use: Use<P, V>,
 }
 
@@ -66,7 +66,7 @@ impl<P: Clone + Eq + Hash, V: Default> Turns<P, V> {
             Arc::clone(&queue.turn)
         };
         let present = Use { turns: self.clone(), place };
-        Turn { _held: turn.lock_owned().await, _use: present }
+        Turn { held: turn.lock_owned().await, _use: present }
     }
 }
 
@@ -81,16 +81,15 @@ impl<P, V> Turns<P, V> {
     }
 }
 
-#[cfg(test)]
 impl<P: Clone + Eq + Hash, V> Turn<P, V> {
     /// What the holder before left.
     pub(crate) fn left(&self) -> &V {
-        &self._held
+        &self.held
     }
 
     /// Leaves something to those who wait.
     pub(crate) fn leave(&mut self, value: V) {
-        *self._held = value;
+        *self.held = value;
     }
 }
 

@@ -14,15 +14,17 @@ use toolfs_core::notice::{Notice, NoticeKind};
 use toolfs_core::target::{FileKind, Target, display_form};
 use toolfs_policy::PolicyGate;
 use toolfs_provider::abort::{AbortSignal, aborted};
+use toolfs_provider::request::OperationId;
 use toolfs_provider::{Provider, refusal};
 
 use crate::fence::Fence;
 use crate::lock::{TargetInSession, Turn, Turns};
 use crate::order::OrderSource;
 use crate::remedy;
+use crate::repeat::{Claim, Stop};
 use crate::session::SessionMode;
 use crate::span;
-use crate::store::SessionRecord;
+use crate::store::{DecidedGuard, SessionRecord};
 
 /// The surroundings of one call.
 #[derive(Debug)]
@@ -34,6 +36,8 @@ pub(crate) struct Scope<'a> {
     pub(crate) limits: &'a Limits,
     pub(crate) abort: &'a AbortSignal,
     pub(crate) session: Option<&'a SessionRecord>,
+    /// The name under which the call may be repeated.
+    pub(crate) claim: Option<&'a Claim<'a>>,
     pub(crate) dry_run: bool,
     pub(crate) want_diff: bool,
 }
@@ -77,24 +81,39 @@ impl Scope<'_> {
         self.unless_aborted(async { Ok(Some(self.turns.take(place).await)) }).await
     }
 
-    /// Asks for the intent of a write.
+    /// Asks for the intent of a write. A call that is resumed keeps the one that it had.
     pub(crate) async fn write_intent(&self, target: &Target) -> Result<WriteGuard> {
-        let guard = match self.gate {
-            Some(gate) => self.unless_aborted(gate.decide_write(self.session_key(), &target.key)).await?,
-            None => WriteGuard::Unconditional,
+        let guard = match (self.resumed_guard(), self.gate) {
+            (Some(DecidedGuard::Write(guard)), _) => guard.clone(),
+            (Some(DecidedGuard::Edit(_)) | None, Some(gate)) => {
+                self.unless_aborted(gate.decide_write(self.session_key(), &target.key)).await?
+            }
+            (Some(DecidedGuard::Edit(_)) | None, None) => WriteGuard::Unconditional,
         };
         span::write_guard(&guard);
         Ok(guard)
     }
 
-    /// Asks for the intent of an edit.
+    /// Asks for the intent of an edit, likewise.
     pub(crate) async fn edit_intent(&self, target: &Target) -> Result<EditGuard> {
-        let guard = match self.gate {
-            Some(gate) => self.unless_aborted(gate.decide_edit(self.session_key(), &target.key)).await?,
-            None => EditGuard::Unconditional,
+        let guard = match (self.resumed_guard(), self.gate) {
+            (Some(DecidedGuard::Edit(guard)), _) => guard.clone(),
+            (Some(DecidedGuard::Write(_)) | None, Some(gate)) => {
+                self.unless_aborted(gate.decide_edit(self.session_key(), &target.key)).await?
+            }
+            (Some(DecidedGuard::Write(_)) | None, None) => EditGuard::Unconditional,
         };
         span::edit_guard(&guard);
         Ok(guard)
+    }
+
+    /// Notes a call that may be repeated, before it publishes; the name of the operation for the provider, where it
+    /// records operations. Nothing else is noted.
+    pub(crate) async fn begin(&self, guard: DecidedGuard) -> Result<Option<OperationId>, Stop> {
+        match self.claim {
+            Some(claim) => claim.begin(guard, self.abort).await,
+            None => Ok(None),
+        }
     }
 
     /// Tells the gate what was seen. A dry run tells nothing, and without a session there is nobody to remember it.
@@ -141,6 +160,10 @@ impl Scope<'_> {
     /// A dry run always shows what would change.
     pub(crate) fn wants_diff(&self) -> bool {
         self.want_diff || self.dry_run
+    }
+
+    fn resumed_guard(&self) -> Option<&DecidedGuard> {
+        self.claim.and_then(Claim::resumed_guard)
     }
 
     fn session_key(&self) -> Option<&SessionKey> {

@@ -8,6 +8,7 @@ use toolfs_core::argument::ToolName;
 use toolfs_core::error::Code;
 use toolfs_core::guard::{EditGuard, WriteGuard};
 use toolfs_core::id::SessionName;
+use toolfs_core::outcome::ToolResult;
 use tracing::Span;
 
 /// Which tool is called.
@@ -45,6 +46,14 @@ pub(crate) fn bytes(count: u64) {
 /// The error of a result.
 pub(crate) fn code(code: Code) {
     Span::current().record("toolfs.code", code.as_str());
+}
+
+/// The result of a call that is answered from memory.
+pub(crate) fn result(result: &ToolResult) {
+    match result {
+        ToolResult::Done(_) => {}
+        ToolResult::Refused(error) | ToolResult::PublishedNotDurable(_, error) => code(error.code()),
+    }
 }
 
 fn guard_name(name: &'static str) {

@@ -1,4 +1,4 @@
-//! `write`: locate, take the turn, ask for the intent, publish once, record, report.
+//! `write`: locate, take the turn, ask for the intent, note it, publish once, record, report.
 
 use toolfs_core::argument::WriteArguments;
 use toolfs_core::error::{FsError, Result};
@@ -7,22 +7,25 @@ use toolfs_core::outcome::WriteOutcome;
 use toolfs_provider::report::WriteReport;
 use toolfs_provider::request::WriteTextRequest;
 
+use crate::repeat::Stop;
 use crate::scope::Scope;
+use crate::store::DecidedGuard;
 
 /// Runs a write. The second part is set when it is there and could not be made durable.
 pub(crate) async fn run(
     scope: &Scope<'_>,
     arguments: WriteArguments,
-) -> Result<(WriteOutcome, Option<FsError>)> {
+) -> Result<(WriteOutcome, Option<FsError>), Stop> {
     let target = scope.locate_for_change(&arguments.file_path).await?;
     let _turn = scope.take_turn(&target).await?;
     let guard = scope.write_intent(&target).await?;
+    let operation_id = scope.begin(DecidedGuard::Write(guard.clone())).await?;
     let request = WriteTextRequest {
         target: target.key.clone(),
         content: arguments.content.into(),
         guard: guard.clone(),
         want_diff: scope.wants_diff(),
-        operation_id: None,
+        operation_id,
     };
     let report = publish(scope, request).await?;
     let seen = Observation::Present(report.version.clone());

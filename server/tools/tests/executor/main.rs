@@ -10,5 +10,6 @@ mod conversation;
 mod model;
 mod mutation;
 mod read;
+mod repeat;
 mod session;
 mod telemetry;

@@ -1,6 +1,7 @@
 //! A server in a test: an executor over memory, a clock that stands still, and calls in short.
 
 mod recorder;
+mod recording_store;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -23,7 +24,8 @@ use toolfs_tools::{
 };
 
 pub(crate) use self::recorder::Script;
-use self::recorder::{RecordingGate, RecordingProvider};
+use self::recorder::{Operations, RecordingGate, RecordingProvider};
+use self::recording_store::{RecordingCalls, RecordingSessions};
 
 /// For how long calls are remembered.
 pub(crate) const REQUEST_ID_WINDOW: Duration = Duration::from_secs(3_600);
@@ -76,6 +78,20 @@ pub(crate) struct World {
     pub(crate) clock: Arc<ManualClock>,
     /// The files themselves, for what happens outside.
     pub(crate) files: Arc<MemoryProvider>,
+    lasting: Lasting,
+}
+
+/// What outlives an executor, and may be shared by several.
+#[derive(Debug, Clone)]
+struct Lasting {
+    gate: Option<Arc<dyn PolicyGate>>,
+    sessions: Arc<MemorySessionStore>,
+    calls: Arc<MemoryCallStore>,
+    limits: Limits,
+    idle: Option<Duration>,
+    random: Arc<CountingRandom>,
+    operations: Option<Arc<Operations>>,
+    shares_state: bool,
 }
 
 /// How a server differs from the usual one.
@@ -85,11 +101,25 @@ pub(crate) struct Setup {
     pub(crate) limits: Limits,
     pub(crate) idle: Option<Duration>,
     pub(crate) random: CountingRandom,
+    /// Whether the provider records operations.
+    pub(crate) operation_ids: bool,
+    /// Whether other servers may use the state, and a restart leaves it: it is as a database would be then.
+    pub(crate) shares_state: bool,
+    /// Bytes of results that are remembered.
+    pub(crate) remembered_bytes: u64,
 }
 
 impl Default for Setup {
     fn default() -> Setup {
-        Setup { gate: true, limits: Limits::DEFAULT, idle: None, random: CountingRandom::default() }
+        Setup {
+            gate: true,
+            limits: Limits::DEFAULT,
+            idle: None,
+            random: CountingRandom::default(),
+            operation_ids: false,
+            shares_state: false,
+            remembered_bytes: 1 << 20,
+        }
     }
 }
 
@@ -103,7 +133,6 @@ impl World {
     }
 
     pub(crate) fn set_up(setup: Setup) -> World {
-        let script = Arc::new(Script::default());
         let clock = Arc::new(ManualClock(AtomicI64::new(1_700_000_000_000)));
         let files = Arc::new(
             MemoryProvider::new(MemoryConfig {
@@ -113,23 +142,54 @@ impl World {
             .unwrap(),
         );
         let gate = setup.gate.then(|| {
-            let inner: Arc<dyn PolicyGate> =
-                Arc::new(ObservationGate::new(Arc::new(MemoryObservationStore::new())));
+            Arc::new(ObservationGate::new(Arc::new(MemoryObservationStore::new()))) as Arc<dyn PolicyGate>
+        });
+        let lasting = Lasting {
+            gate,
+            sessions: Arc::new(MemorySessionStore::new()),
+            calls: Arc::new(MemoryCallStore::new(clock.clone(), REQUEST_ID_WINDOW, setup.remembered_bytes)),
+            limits: setup.limits,
+            idle: setup.idle,
+            random: Arc::new(setup.random),
+            operations: setup.operation_ids.then(Arc::default),
+            shares_state: setup.shares_state,
+        };
+        World::on(clock, files, lasting)
+    }
+
+    /// Another server on the same files and the same state, with a script of its own. It is also what comes after this
+    /// one when this one is dropped.
+    pub(crate) fn another_server(&self) -> World {
+        let lasting = Lasting { calls: Arc::new(self.lasting.calls.beside()), ..self.lasting.clone() };
+        World::on(Arc::clone(&self.clock), Arc::clone(&self.files), lasting)
+    }
+
+    fn on(clock: Arc<ManualClock>, files: Arc<MemoryProvider>, lasting: Lasting) -> World {
+        let script = Arc::new(Script::default());
+        let gate = lasting.gate.clone().map(|inner| {
             Arc::new(RecordingGate { inner, script: Arc::clone(&script) }) as Arc<dyn PolicyGate>
         });
         let inner: Arc<dyn Provider> = files.clone();
         let parts = ExecutorParts {
-            provider: Arc::new(RecordingProvider { inner, script: Arc::clone(&script) }),
+            provider: Arc::new(RecordingProvider {
+                inner,
+                script: Arc::clone(&script),
+                operations: lasting.operations.clone(),
+            }),
             gate,
             clock: clock.clone(),
-            random: Arc::new(setup.random),
-            limits: setup.limits,
-            session_idle: setup.idle,
-            sessions: Arc::new(MemorySessionStore::new()),
-            calls: Arc::new(MemoryCallStore::new(clock.clone(), REQUEST_ID_WINDOW, 1 << 20)),
+            random: lasting.random.clone(),
+            limits: lasting.limits.clone(),
+            session_idle: lasting.idle,
+            sessions: Arc::new(RecordingSessions {
+                inner: lasting.sessions.clone(),
+                script: Arc::clone(&script),
+                is_persistent: lasting.shares_state,
+            }),
+            calls: Arc::new(RecordingCalls { inner: lasting.calls.clone(), script: Arc::clone(&script) }),
             request_id_window: REQUEST_ID_WINDOW,
         };
-        World { executor: Arc::new(Executor::new(parts)), script, clock, files }
+        World { executor: Arc::new(Executor::new(parts)), script, clock, files, lasting }
     }
 
     pub(crate) async fn open(&self) -> SessionId {

@@ -17,7 +17,7 @@ use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::capability::Capabilities;
 use toolfs_provider::content::{ContentStream, EntryStream};
 use toolfs_provider::report::{EditReport, LinesReport, Stat, WriteReport};
-use toolfs_provider::request::{ByteRange, EditTextRequest, ResolveRequest, WriteTextRequest};
+use toolfs_provider::request::{ByteRange, EditTextRequest, OperationId, ResolveRequest, WriteTextRequest};
 
 /// What was asked, in order, and what is to go wrong.
 #[derive(Debug, Default)]
@@ -76,18 +76,18 @@ impl Script {
         *self.not_durable.lock().unwrap() = Some(error.with_published(Published::Yes));
     }
 
-    fn note(&self, line: String) {
+    pub(super) fn note(&self, line: String) {
         self.log.lock().unwrap().push(line);
     }
 
-    fn failure(&self, operation: &'static str) -> Result<()> {
+    pub(super) fn failure(&self, operation: &'static str) -> Result<()> {
         match self.failures.lock().unwrap().remove(operation) {
             Some(error) => Err(error),
             None => Ok(()),
         }
     }
 
-    async fn pause(&self, operation: &'static str) {
+    pub(super) async fn pause(&self, operation: &'static str) {
         let pause = self.pauses.lock().unwrap().remove(operation);
         if let Some((reached, is_released)) = pause {
             reached.send(()).expect("the test waits for this");
@@ -100,13 +100,23 @@ impl Script {
 pub(crate) struct RecordingProvider {
     pub(crate) inner: Arc<dyn Provider>,
     pub(crate) script: Arc<Script>,
+    /// What was done under an operation id; `None`: operations are not recorded.
+    pub(crate) operations: Option<Arc<Operations>>,
+}
+
+/// The reports of operations by their names, without diffs.
+#[derive(Debug, Default)]
+pub(crate) struct Operations {
+    writes: Mutex<HashMap<OperationId, WriteReport>>,
+    edits: Mutex<HashMap<OperationId, EditReport>>,
 }
 
 #[async_trait]
 impl Provider for RecordingProvider {
     async fn capabilities(&self, abort: &AbortSignal) -> Result<Capabilities> {
         self.script.note("capabilities".into());
-        self.inner.capabilities(abort).await
+        let inner = self.inner.capabilities(abort).await?;
+        Ok(Capabilities { operation_ids: self.operations.is_some(), ..inner })
     }
 
     async fn resolve(&self, abort: &AbortSignal, request: &ResolveRequest) -> Result<Target> {
@@ -171,18 +181,44 @@ impl Provider for RecordingProvider {
         let content = String::from_utf8_lossy(&request.content).into_owned();
         self.script.note(format!("write_text {content:?} {}", write_guard(&request.guard)));
         self.script.failure("write_text")?;
-        let mut report = self.inner.write_text(abort, request).await?;
+        let id = self.operation(&request.operation_id);
+        let done = id.and_then(|(id, operations)| operations.writes.lock().unwrap().get(id).cloned());
+        let mut report = match done {
+            Some(report) => report,
+            None => {
+                let request = WriteTextRequest { operation_id: None, ..request.clone() };
+                self.inner.write_text(abort, request).await?
+            }
+        };
         report.not_durable = self.script.not_durable.lock().unwrap().take();
+        if let Some((id, operations)) = id {
+            let kept = WriteReport { diff: None, ..report.clone() };
+            operations.writes.lock().unwrap().insert(id.clone(), kept);
+        }
         self.script.pause("write_text").await;
+        self.script.failure("write_text, its answer")?;
         Ok(report)
     }
 
     async fn edit_text(&self, abort: &AbortSignal, request: EditTextRequest) -> Result<EditReport> {
         self.script.note(format!("edit_text {}", edit(&request)));
         self.script.failure("edit_text")?;
-        let mut report = self.inner.edit_text(abort, request).await?;
+        let id = self.operation(&request.operation_id);
+        let done = id.and_then(|(id, operations)| operations.edits.lock().unwrap().get(id).cloned());
+        let mut report = match done {
+            Some(report) => report,
+            None => {
+                let request = EditTextRequest { operation_id: None, ..request.clone() };
+                self.inner.edit_text(abort, request).await?
+            }
+        };
         report.not_durable = self.script.not_durable.lock().unwrap().take();
+        if let Some((id, operations)) = id {
+            let kept = EditReport { diff: None, ..report.clone() };
+            operations.edits.lock().unwrap().insert(id.clone(), kept);
+        }
         self.script.pause("edit_text").await;
+        self.script.failure("edit_text, its answer")?;
         Ok(report)
     }
 
@@ -194,6 +230,16 @@ impl Provider for RecordingProvider {
     async fn plan_edit(&self, abort: &AbortSignal, request: EditTextRequest) -> Result<EditReport> {
         self.script.note(format!("plan_edit {}", edit(&request)));
         self.inner.plan_edit(abort, request).await
+    }
+}
+
+impl RecordingProvider {
+    /// The name of an operation and where it is recorded.
+    fn operation<'a>(&'a self, id: &'a Option<OperationId>) -> Option<(&'a OperationId, &'a Operations)> {
+        let id = id.as_ref()?;
+        let operations =
+            self.operations.as_deref().expect("a name is given only where operations are recorded");
+        Some((id, operations))
     }
 }
 
@@ -236,7 +282,9 @@ impl PolicyGate for RecordingGate {
 
     async fn decide_edit(&self, session: Option<&SessionKey>, target: &TargetKey) -> Result<EditGuard> {
         self.script.note("decide_edit".into());
-        self.inner.decide_edit(session, target).await
+        let guard = self.inner.decide_edit(session, target).await;
+        self.script.pause("decide_edit").await;
+        guard
     }
 
     async fn record_observation(
