@@ -84,6 +84,7 @@ impl Door for Direct {
             caller: Caller::Local,
             session: session.map(SessionId::from_caller),
             request_id: None,
+            tool_call_id: String::new(),
             dry_run: ask.dry_run,
             want_diff: full,
             call: ask.call,
@@ -114,6 +115,7 @@ fn refusal(error: &CallError) -> Refusal {
         CallError::TooManySessions { .. } => "SESSION_LIMIT",
         CallError::PageTokenInvalid => "PAGE_TOKEN_INVALID",
         CallError::RequestIdReused => "REQUEST_ID_REUSED",
+        CallError::ResumeTokenInvalid => "RESUME_TOKEN_INVALID",
         CallError::Fs(error) | CallError::Aborted(error) => error.code().as_str(),
     };
     Refusal { reason: reason.to_owned(), message: error.to_string() }

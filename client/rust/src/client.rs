@@ -6,6 +6,7 @@ use std::time::Duration;
 use tonic::Request;
 use tonic::transport::Channel;
 use toolfs_contract::v1;
+use toolfs_contract::v1::event_service_client::EventServiceClient;
 use toolfs_contract::v1::session_service_client::SessionServiceClient;
 use toolfs_contract::v1::tool_service_client::ToolServiceClient;
 
@@ -14,6 +15,7 @@ use crate::channel::endpoint;
 use crate::error::Error;
 use crate::reply::ModelReply;
 use crate::session::Session;
+use crate::watch::Watch;
 
 /// How to connect and what holds for every call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +55,7 @@ pub struct OpenSession {
 pub struct Client {
     tools: ToolServiceClient<Channel>,
     sessions: SessionServiceClient<Channel>,
+    events: EventServiceClient<Channel>,
     default_deadline: Duration,
 }
 
@@ -82,7 +85,10 @@ impl Client {
             tools: ToolServiceClient::new(channel.clone())
                 .max_decoding_message_size(limit)
                 .max_encoding_message_size(limit),
-            sessions: SessionServiceClient::new(channel)
+            sessions: SessionServiceClient::new(channel.clone())
+                .max_decoding_message_size(limit)
+                .max_encoding_message_size(limit),
+            events: EventServiceClient::new(channel)
                 .max_decoding_message_size(limit)
                 .max_encoding_message_size(limit),
             default_deadline: options.default_deadline,
@@ -200,6 +206,12 @@ impl Client {
         let request = self.request(request, None);
         self.sessions.clone().forget_observations(request).await.map_err(Error::from_status)?;
         Ok(())
+    }
+
+    /// Without a deadline: a watch lasts as long as somebody wants it.
+    pub(crate) async fn watch(&self, request: v1::WatchRequest) -> Result<Watch, Error> {
+        let response = self.events.clone().watch(request).await.map_err(Error::from_status)?;
+        Ok(Watch::new(response.into_inner()))
     }
 
     fn request<T>(&self, message: T, deadline: Option<Duration>) -> Request<T> {

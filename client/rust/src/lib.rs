@@ -17,7 +17,8 @@
 //!
 //! Typed calls ([`Session::read`], [`Session::write`], [`Session::edit`]) return a typed outcome or an [`Error`];
 //! [`Session::call`] is the model's door: it takes a name and JSON as a model produced them, and a refusal is a
-//! reply that the model reads. Every call carries a fresh `request_id`.
+//! reply that the model reads. Every call carries a fresh `request_id`. [`Session::watch`] follows what the calls of a
+//! session do.
 //!
 //! Deliberately absent: retries, which are the caller's until the server remembers results, and anything that looks
 //! at files itself. The messages of the contract are re-exported as [`v1`].
@@ -28,6 +29,7 @@ mod client;
 mod error;
 mod reply;
 mod session;
+mod watch;
 
 pub use call::{CallOptions, Edit, Read, Write};
 pub use channel::connect_lazily;
@@ -36,3 +38,4 @@ pub use error::{CallFailure, Error, ErrorCode, Reason, ToolError};
 pub use reply::{ModelReply, Reply};
 pub use session::Session;
 pub use toolfs_contract::v1;
+pub use watch::Watch;

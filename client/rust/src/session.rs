@@ -10,6 +10,7 @@ use crate::call::{
 use crate::client::Client;
 use crate::error::Error;
 use crate::reply::{ModelReply, Reply, decode};
+use crate::watch::Watch;
 
 /// An open session. Clones share it; calls may run at the same time.
 ///
@@ -105,6 +106,16 @@ impl Session {
     /// [`Error::Call`]
     pub async fn forget_all(&self) -> Result<(), Error> {
         self.forget_scope(v1::forget_observations_request::Scope::All(v1::AllPaths {})).await
+    }
+
+    /// Follows what the calls of this session do, whoever makes them: from now on with an empty `resume_token`, else
+    /// after the event that the token came with. It is no use of the session, which expires all the same.
+    ///
+    /// # Errors
+    /// [`Error::Call`] when the session has ended, or for a token that is not of this session.
+    pub async fn watch(&self, resume_token: impl Into<String>) -> Result<Watch, Error> {
+        let scope = v1::watch_request::Scope::SessionId(self.id.clone());
+        self.client.watch(v1::WatchRequest { scope: Some(scope), resume_token: resume_token.into() }).await
     }
 
     /// Closes the session for good.

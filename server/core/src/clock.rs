@@ -3,6 +3,7 @@
 //! The clock itself is read in one place of the daemon, which hands out an implementation of [`Clock`].
 
 use std::fmt;
+use std::time::Duration;
 
 /// Milliseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -12,6 +13,12 @@ pub struct Timestamp(pub i64);
 pub trait Clock: Send + Sync + fmt::Debug {
     /// The current time.
     fn now(&self) -> Timestamp;
+
+    /// The time since some moment, for how long things take: setting the clock does not change it. A clock that has
+    /// nothing better goes by its current time.
+    fn uptime(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.now().0).unwrap_or(0))
+    }
 }
 
 /// The place of an observation in the history of all observations: a hybrid logical clock.

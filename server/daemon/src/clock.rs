@@ -1,9 +1,14 @@
 //! Time and randomness of the real world, handed out to everything that asks for them as traits.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use toolfs_core::clock::{Clock, Timestamp};
 use toolfs_tools::Random;
+
+/// The moment from which uptime counts.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the clocks")]
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// The system's wall clock.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,6 +19,10 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    fn uptime(&self) -> Duration {
+        START.elapsed()
     }
 }
 

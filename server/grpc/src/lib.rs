@@ -1,8 +1,8 @@
 //! The gRPC services of toolfs: the one place where wire types meet the executor, a provider and a gate.
 //!
 //! An RPC here is decode, call, encode. [`Server`] puts the services of one address on listeners and takes them down in
-//! order; `tool_service`, `session_service`, `filesystem_service` and `policy_service` hold the RPCs, `convert` the
-//! functions between messages and domain types, `status` the one mapping of errors to gRPC statuses, `task` the one
+//! order; `tool_service`, `session_service`, `event_service`, `filesystem_service` and `policy_service` hold the RPCs,
+//! `convert` the functions between messages and domain types, `status` the one mapping of errors to gRPC statuses, `task` the one
 //! place that spawns, `parts` what lies between the work and the transport of an answer in parts, `layers` what goes
 //! around every RPC.
 //!
@@ -21,6 +21,7 @@
 mod connection;
 mod convert;
 mod deadline;
+mod event_service;
 mod filesystem_service;
 mod layers;
 mod listener;

@@ -20,6 +20,7 @@ use tonic::transport::server::Connected;
 use tonic_health::ServingStatus;
 use tonic_health::pb::health_server::HealthServer;
 use tonic_health::server::{HealthReporter, HealthService};
+use toolfs_contract::v1::event_service_server::EventServiceServer;
 use toolfs_contract::v1::file_system_service_server::FileSystemServiceServer;
 use toolfs_contract::v1::policy_service_server::PolicyServiceServer;
 use toolfs_contract::v1::session_service_server::SessionServiceServer;
@@ -34,6 +35,7 @@ use crate::connection::{Connection, Phases};
 use crate::convert::capability::Transport;
 use crate::convert::filesystem::Bounds;
 use crate::deadline;
+use crate::event_service::EventService;
 use crate::filesystem_service::FileSystemService;
 use crate::layers::drain::DrainLayer;
 use crate::layers::trace::TraceLayer;
@@ -118,7 +120,7 @@ pub enum ServeError {
 /// `UNIMPLEMENTED`.
 #[derive(Clone, Debug)]
 enum Face {
-    /// ToolService and SessionService.
+    /// ToolService, SessionService and EventService.
     Tools(Arc<Executor>),
     /// FileSystemService.
     Seam(Arc<dyn Provider>),
@@ -210,8 +212,10 @@ impl Server {
                 let tools = transported!(ToolServiceServer::new(tools), limit);
                 let sessions = SessionService::new(Arc::clone(executor), self.calls.clone());
                 let sessions = transported!(SessionServiceServer::new(sessions), limit);
-                let names = vec![name_of(&tools), name_of(&sessions)];
-                (Routes::new(tools).add_service(sessions), names)
+                let events = EventService::new(Arc::clone(executor), self.calls.clone());
+                let events = transported!(EventServiceServer::new(events), limit);
+                let names = vec![name_of(&tools), name_of(&sessions), name_of(&events)];
+                (Routes::new(tools).add_service(sessions).add_service(events), names)
             }
             Face::Seam(provider) => {
                 let bounds = Bounds {

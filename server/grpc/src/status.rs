@@ -72,6 +72,7 @@ pub(crate) fn from_call_error(error: &CallError) -> Status {
         }
         CallError::PageTokenInvalid => refused(CallReason::PageTokenInvalid, &error.to_string()),
         CallError::RequestIdReused => refused(CallReason::RequestIdReused, &error.to_string()),
+        CallError::ResumeTokenInvalid => refused(CallReason::ResumeTokenInvalid, &error.to_string()),
         CallError::Fs(error) => from_fs_error(error),
         CallError::Aborted(error) => aborted(error),
     }
@@ -80,16 +81,38 @@ pub(crate) fn from_call_error(error: &CallError) -> Status {
 /// The status of a call that was given up: its reason tells why, its detail what became of the effect.
 pub(crate) fn aborted(error: &FsError) -> Status {
     let ErrorKind::Aborted { cause } = error.kind() else { return from_fs_error(error) };
-    let reason = match cause {
-        AbortCause::Cancelled => CallReason::Cancelled,
-        AbortCause::DeadlineExceeded => CallReason::DeadlineExceeded,
-        AbortCause::Draining => CallReason::ShuttingDown,
-    };
+    let reason = abort_reason(*cause);
     let wire = convert::error::fs_error(error);
     let mut status =
         build(reason.grpc_code(), reason.as_str(), error.message(), words(error), Vec::new(), Some(wire));
     status.set_source(Arc::new(error.clone()));
     status
+}
+
+/// Why a call was given up, as a status has it.
+pub(crate) fn abort_reason(cause: AbortCause) -> CallReason {
+    match cause {
+        AbortCause::Cancelled => CallReason::Cancelled,
+        AbortCause::DeadlineExceeded => CallReason::DeadlineExceeded,
+        AbortCause::Draining => CallReason::ShuttingDown,
+    }
+}
+
+/// The reason that the status of a failed call carries.
+pub(crate) fn reason_of(error: &CallError) -> &'static str {
+    match error {
+        CallError::SessionNotFound => CallReason::SessionNotFound.as_str(),
+        CallError::CallMissing => CallReason::CallMissing.as_str(),
+        CallError::TooManySessions { .. } => CallReason::SessionLimit.as_str(),
+        CallError::PageTokenInvalid => CallReason::PageTokenInvalid.as_str(),
+        CallError::RequestIdReused => CallReason::RequestIdReused.as_str(),
+        CallError::ResumeTokenInvalid => CallReason::ResumeTokenInvalid.as_str(),
+        CallError::Fs(error) => error.code().as_str(),
+        CallError::Aborted(error) => match error.kind() {
+            ErrorKind::Aborted { cause } => abort_reason(*cause).as_str(),
+            kind => kind.code().as_str(),
+        },
+    }
 }
 
 /// The error of a call whose work has not ended when the caller must be answered.

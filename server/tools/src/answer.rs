@@ -125,7 +125,7 @@ fn path_of(call: &ToolCall) -> &FilePath {
 }
 
 /// The bytes that a call moved: the text of a window, the size of what is there now.
-fn bytes_of(outcome: &Outcome) -> u64 {
+pub(crate) fn bytes_of(outcome: &Outcome) -> u64 {
     match outcome {
         Outcome::Read(outcome) => u64::try_from(outcome.block.text_bytes()).unwrap_or(u64::MAX),
         Outcome::Write(outcome) => outcome.size_bytes,

@@ -17,6 +17,8 @@ pub struct ExecuteRequest {
     pub session: Option<SessionId>,
     /// The name of the logical call, for repeats.
     pub request_id: Option<RequestId>,
+    /// The model's own id of the call, for whoever watches; may be empty.
+    pub tool_call_id: String,
     /// Decide and report, change nothing.
     pub dry_run: bool,
     /// Whether the diff is wanted; a dry run always has it.
@@ -69,6 +71,9 @@ pub enum CallError {
     /// A request id that names another call of its session already.
     #[error("the request_id names another call of this session: use a fresh one for each call")]
     RequestIdReused,
+    /// A resume token that no server gave out for this session.
+    #[error("the resume token is not one of this session: send one of its events, or none")]
+    ResumeTokenInvalid,
     /// A session operation ended in a file system error, for instance because its `cwd` does not exist.
     #[error(transparent)]
     Fs(FsError),

@@ -17,6 +17,7 @@ use toolfs_provider::capability::Capabilities;
 
 use crate::answer::Answer;
 use crate::call::{CallError, ExecuteRequest, ExecuteResponse};
+use crate::event::{CallEvents, EventHub, Watch};
 use crate::lock::{TargetInSession, Turns};
 use crate::order::OrderSource;
 use crate::registry::{Entered, Registry};
@@ -83,6 +84,7 @@ pub struct Executor {
     turns: Turns<TargetInSession>,
     registry: Registry,
     repeats: Repeats,
+    events: Arc<EventHub>,
 }
 
 impl Executor {
@@ -92,6 +94,7 @@ impl Executor {
             definitions: schema::definitions(&parts.limits),
             orders: OrderSource::new(Arc::clone(&parts.clock)),
             turns: Turns::default(),
+            events: Arc::new(EventHub::new(Arc::clone(&parts.clock))),
             registry: Registry::new(
                 Arc::clone(&parts.sessions),
                 Arc::clone(&parts.clock),
@@ -152,12 +155,30 @@ impl Executor {
         if let Some(tool) = request.tool() {
             span::tool(tool);
         }
-        let repeatable = Repeatable::of(&request);
-        let raw_call = request.call.ok_or(CallError::CallMissing)?;
+        if request.call.is_none() {
+            return Err(CallError::CallMissing);
+        }
         let session = match &request.session {
             Some(id) => Some(self.enter(&request.caller, id).await?),
             None => None,
         };
+        let record = session.as_deref().map(|session| &session.record);
+        let events = CallEvents::begin(&self.events, record.map(|record| &record.key), &request);
+        let end = self.call(abort, request, record, &events).await;
+        events.end(&end);
+        end
+    }
+
+    /// The call itself, of somebody who may call.
+    async fn call(
+        &self,
+        abort: &AbortSignal,
+        request: ExecuteRequest,
+        session: Option<&SessionRecord>,
+        events: &CallEvents<'_>,
+    ) -> Result<ExecuteResponse, CallError> {
+        let repeatable = Repeatable::of(&request);
+        let raw_call = request.call.ok_or(CallError::CallMissing)?;
         let scope = Scope {
             provider: &*self.parts.provider,
             gate: self.parts.gate.as_deref(),
@@ -165,7 +186,8 @@ impl Executor {
             turns: &self.turns,
             limits: &self.parts.limits,
             abort,
-            session: session.as_deref().map(|session| &session.record),
+            events,
+            session,
             claim: None,
             dry_run: request.dry_run,
             want_diff: request.want_diff,
@@ -289,6 +311,29 @@ impl Executor {
         Ok(())
     }
 
+    /// Watches what the calls of a session do from now on, or from where a watch was left. Watching is no use of the
+    /// session: it expires all the same. The watch ends with the session.
+    ///
+    /// # Errors
+    /// [`CallError::SessionNotFound`], [`CallError::ResumeTokenInvalid`]; [`CallError::Fs`] when the store cannot be
+    /// reached.
+    pub async fn watch(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+        resume_token: &str,
+    ) -> Result<Watch, CallError> {
+        let (session, key) = (self.registry.look(caller, id).await?, id.key());
+        span::session(&session.name);
+        let watch = self.events.watch(&key, &session.name, resume_token)?;
+        if let Err(gone) = self.registry.look(caller, id).await {
+            // Its end may have been told before anybody watched.
+            self.end_watches_of(&key).await;
+            return Err(gone);
+        }
+        Ok(watch)
+    }
+
     /// Ends the sessions that were unused for too long, and finishes what was left of closed ones. Opening a session
     /// does this too; whoever keeps time calls it so that sessions end on a server where none is opened.
     pub async fn end_sessions(&self) {
@@ -309,11 +354,23 @@ impl Executor {
             }
             Err(failure) => tracing::warn!(code = %failure.code(), "idle sessions were not ended yet"),
         }
+        // Those that were closed at another server.
+        for session in self.events.watched() {
+            self.end_watches_of(&session).await;
+        }
+    }
+
+    /// Ends the watches of a session if it is gone.
+    async fn end_watches_of(&self, session: &SessionKey) {
+        if self.registry.is_over(session).await {
+            self.events.end(session);
+        }
     }
 
     /// Drops what gate and stores know of a session that nobody can reach any more. If they cannot be told now, it stays
     /// among those that are left to be ended.
     async fn finish_end(&self, session: &SessionKey) -> Result<(), FsError> {
+        self.events.end(session);
         let end = async {
             if let Some(gate) = &self.parts.gate {
                 gate.end_session(session).await?;

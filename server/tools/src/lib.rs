@@ -6,6 +6,7 @@
 mod answer;
 mod call;
 mod edit;
+mod event;
 mod executor;
 mod fence;
 mod lock;
@@ -23,6 +24,9 @@ pub mod store;
 mod write;
 
 pub use call::{CallError, ExecuteRequest, ExecuteResponse};
+pub use event::{
+    CallBegan, CallEnded, CallFailure, Decision, Event, GuardDecided, Happening, ObservationRecorded, Watch,
+};
 pub use executor::{Executor, ExecutorParts, ServerCapabilities};
 pub use session::{
     Caller, CloseSession, ForgetObservations, ForgetPaths, OpenSession, OpenedSession, Random, SessionInfo,

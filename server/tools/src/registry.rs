@@ -163,6 +163,18 @@ impl Registry {
         self.store.ended(key).await
     }
 
+    /// Whether a session is gone, at whichever server, and no call is in it any more at this one.
+    pub(crate) async fn is_over(&self, key: &SessionKey) -> bool {
+        let here = {
+            let table = self.table();
+            table.handles.get(key).or_else(|| table.leaving.get(key)).cloned()
+        };
+        if here.is_some_and(|session| self.is_known(&session) || !session.usage.is_quiet()) {
+            return false;
+        }
+        matches!(self.load(key).await, Ok(None))
+    }
+
     /// A page of the caller's sessions, oldest first.
     pub(crate) async fn page(
         &self,

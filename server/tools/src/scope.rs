@@ -17,6 +17,7 @@ use toolfs_provider::abort::{AbortSignal, aborted};
 use toolfs_provider::request::OperationId;
 use toolfs_provider::{Provider, refusal};
 
+use crate::event::CallEvents;
 use crate::fence::Fence;
 use crate::lock::{TargetInSession, Turn, Turns};
 use crate::order::OrderSource;
@@ -35,6 +36,7 @@ pub(crate) struct Scope<'a> {
     pub(crate) turns: &'a Turns<TargetInSession>,
     pub(crate) limits: &'a Limits,
     pub(crate) abort: &'a AbortSignal,
+    pub(crate) events: &'a CallEvents<'a>,
     pub(crate) session: Option<&'a SessionRecord>,
     /// The name under which the call may be repeated.
     pub(crate) claim: Option<&'a Claim<'a>>,
@@ -86,7 +88,12 @@ impl Scope<'_> {
         let guard = match (self.resumed_guard(), self.gate) {
             (Some(DecidedGuard::Write(guard)), _) => guard.clone(),
             (Some(DecidedGuard::Edit(_)) | None, Some(gate)) => {
-                self.unless_aborted(gate.decide_write(self.session_key(), &target.key)).await?
+                let deciding = async {
+                    let decided = gate.decide_write(self.session_key(), &target.key).await;
+                    self.events.write_decided(target, &decided);
+                    decided
+                };
+                self.unless_aborted(deciding).await?
             }
             (Some(DecidedGuard::Edit(_)) | None, None) => WriteGuard::Unconditional,
         };
@@ -99,7 +106,12 @@ impl Scope<'_> {
         let guard = match (self.resumed_guard(), self.gate) {
             (Some(DecidedGuard::Edit(guard)), _) => guard.clone(),
             (Some(DecidedGuard::Write(_)) | None, Some(gate)) => {
-                self.unless_aborted(gate.decide_edit(self.session_key(), &target.key)).await?
+                let deciding = async {
+                    let decided = gate.decide_edit(self.session_key(), &target.key).await;
+                    self.events.edit_decided(target, &decided);
+                    decided
+                };
+                self.unless_aborted(deciding).await?
             }
             (Some(DecidedGuard::Write(_)) | None, None) => EditGuard::Unconditional,
         };
@@ -127,7 +139,11 @@ impl Scope<'_> {
         order: Order,
     ) -> Option<Notice> {
         let (Some(gate), Some(session), false) = (self.gate, self.session, self.dry_run) else { return None };
-        let failure = gate.record_observation(&session.key, &target.key, observation, order).await.err()?;
+        let recorded = gate.record_observation(&session.key, &target.key, observation.clone(), order).await;
+        let Err(failure) = recorded else {
+            self.events.observed(target, &observation);
+            return None;
+        };
         tracing::warn!(session = %session.name, code = %failure.code(), "an observation was not recorded");
         let path = &target.display_path;
         let text = format!("what this call saw was not recorded: read `{path}` again before changing it");

@@ -18,6 +18,7 @@ mod suggest;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::fmt;
 
 pub use self::path::FilePath;
@@ -105,6 +106,32 @@ pub enum RawCall {
         /// Its arguments, a JSON object.
         arguments_json: String,
     },
+}
+
+impl RawCall {
+    /// The name of the tool as the caller spelled it; there may be no such tool.
+    pub fn tool_as_called(&self) -> &str {
+        match self {
+            RawCall::Read { .. } => ToolName::Read.as_str(),
+            RawCall::Write { .. } => ToolName::Write.as_str(),
+            RawCall::Edit { .. } => ToolName::Edit.as_str(),
+            RawCall::Json { name, .. } => name,
+        }
+    }
+
+    /// The path that the call names, as far as one can be read; whether it is in order is another question. JSON is
+    /// parsed for it.
+    pub fn path(&self) -> Option<Cow<'_, str>> {
+        match self {
+            RawCall::Read { file_path, .. }
+            | RawCall::Write { file_path, .. }
+            | RawCall::Edit { file_path, .. } => file_path.as_deref().map(Cow::Borrowed),
+            RawCall::Json { name, arguments_json } => {
+                let object = json::Object::parse(ToolName::parse(name).ok()?, arguments_json).ok()?;
+                object.string(FILE_PATH).ok()?.map(Cow::Owned)
+            }
+        }
+    }
 }
 
 impl fmt::Debug for RawCall {

@@ -36,6 +36,7 @@ pub(crate) fn execute_request(request: v1::ExecuteRequest) -> Result<(ExecuteReq
         caller: Caller::Local,
         session: (!session_id.is_empty()).then(|| SessionId::from_caller(&session_id)),
         request_id: parse_request_id(&request_id)?,
+        tool_call_id: tool_call_id.clone(),
         dry_run,
         want_diff: dry_run || view == v1::ResultView::Full,
         call: call.map(raw_call),

@@ -27,7 +27,8 @@ pub(crate) fn fs_error(error: &FsError) -> v1::FsError {
     }
 }
 
-fn code(code: Code) -> v1::FsErrorCode {
+/// A code.
+pub(crate) fn code(code: Code) -> v1::FsErrorCode {
     match code {
         Code::NotFound => v1::FsErrorCode::FsNotFound,
         Code::NotDirectory => v1::FsErrorCode::FsNotDirectory,
@@ -50,7 +51,8 @@ fn code(code: Code) -> v1::FsErrorCode {
     }
 }
 
-fn published(published: Published) -> v1::Published {
+/// Whether an effect is there.
+pub(crate) fn published(published: Published) -> v1::Published {
     match published {
         Published::No => v1::Published::No,
         Published::Yes => v1::Published::Yes,

@@ -7,6 +7,7 @@ use toolfs_core::clock::Timestamp;
 pub(crate) mod call;
 pub(crate) mod capability;
 pub(crate) mod error;
+pub(crate) mod event;
 pub(crate) mod filesystem;
 pub(crate) mod guard;
 pub(crate) mod outcome;

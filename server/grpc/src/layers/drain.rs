@@ -1,8 +1,8 @@
 //! Ends the streams that would never end by themselves when the server drains.
 //!
-//! Health is watched and reflection is talked to over streams that stay open as long as the client likes; a drain would
-//! wait for them until its limit. So what a client of theirs sends ends, and what it is sent ends with `SHUTTING_DOWN`.
-//! The RPCs of toolfs are not touched.
+//! Health and sessions are watched and reflection is talked to over streams that stay open as long as the client likes;
+//! a drain would wait for them until its limit. So what a client of theirs sends ends, and what it is sent ends with
+//! `SHUTTING_DOWN`. The other RPCs of toolfs are not touched.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -18,8 +18,10 @@ use tower_service::Service;
 
 use crate::{status, task};
 
-/// The paths of RPCs that end by themselves.
+/// The paths of our RPCs, which end by themselves.
 const OUR_PATHS: &str = "/toolfs.v1.";
+/// But for these.
+const WATCHED_PATHS: &str = "/toolfs.v1.EventService/";
 
 /// Puts [`Drain`] around a service.
 #[derive(Clone, Debug)]
@@ -58,8 +60,9 @@ where
     }
 
     fn call(&mut self, mut request: Request<tonic::body::Body>) -> Self::Future {
-        let ours = request.uri().path().starts_with(OUR_PATHS);
-        let drain = (!ours).then(|| self.drain.clone());
+        let path = request.uri().path();
+        let ends_by_itself = path.starts_with(OUR_PATHS) && !path.starts_with(WATCHED_PATHS);
+        let drain = (!ends_by_itself).then(|| self.drain.clone());
         if let Some(drain) = &drain {
             // Both halves of a stream have to end before its connection may.
             request = request.map(|body| {

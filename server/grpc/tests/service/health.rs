@@ -15,11 +15,11 @@ fn about(service: &str) -> HealthCheckRequest {
 async fn each_service_and_the_whole_are_serving() {
     let host = Host::start();
     let mut health = HealthClient::new(host.channel.clone());
-    for service in ["", "toolfs.v1.ToolService", "toolfs.v1.SessionService"] {
+    for service in ["", "toolfs.v1.ToolService", "toolfs.v1.SessionService", "toolfs.v1.EventService"] {
         let answer = health.check(about(service)).await.unwrap().into_inner();
         assert_eq!(answer.status(), ServingStatus::Serving, "{service:?}");
     }
-    for service in ["toolfs.v1.FileSystemService", "toolfs.v1.PolicyService", "toolfs.v1.EventService"] {
+    for service in ["toolfs.v1.FileSystemService", "toolfs.v1.PolicyService"] {
         assert_eq!(health.check(about(service)).await.unwrap_err().code(), Code::NotFound, "{service:?}");
     }
 }

@@ -11,6 +11,8 @@ mod abandon;
 mod compression;
 /// The end of a server.
 mod drain;
+/// What the calls of a session do, as a stream.
+mod event;
 /// Whether a server serves.
 mod health;
 /// What is no gRPC, or too much of it.

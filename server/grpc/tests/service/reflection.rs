@@ -2,10 +2,11 @@ use tokio_stream::StreamExt as _;
 
 use crate::support::Host;
 
-const SERVED: [&str; 5] = [
+const SERVED: [&str; 6] = [
     "grpc.health.v1.Health",
     "grpc.reflection.v1.ServerReflection",
     "grpc.reflection.v1alpha.ServerReflection",
+    "toolfs.v1.EventService",
     "toolfs.v1.SessionService",
     "toolfs.v1.ToolService",
 ];
@@ -20,12 +21,11 @@ const KNOWN: [&str; 7] = [
     "grpc.health.v1.HealthCheckResponse",
 ];
 
-const UNKNOWN: [&str; 5] = [
+const UNKNOWN: [&str; 4] = [
     "toolfs.v1.FileSystemService",
     "toolfs.v1.WriteTextRequest",
     "toolfs.v1.PolicyService",
     "toolfs.v1.RecordObservationRequest",
-    "toolfs.v1.EventService",
 ];
 
 /// What one version of reflection says: the services, and for each symbol whether it is known.

@@ -138,6 +138,14 @@ impl Host {
         connect(&self.connections).unwrap()
     }
 
+    /// A client of its own whose streams have room for so many bytes that were not read yet.
+    pub(crate) fn channel_of(&self, window_bytes: u32) -> Channel {
+        connector(
+            Endpoint::from_static("http://in.memory").initial_stream_window_size(window_bytes),
+            self.connections.clone(),
+        )
+    }
+
     pub(crate) fn tools(&self) -> ToolServiceClient<Channel> {
         ToolServiceClient::new(self.channel.clone())
     }
@@ -177,7 +185,11 @@ fn connect(connections: &mpsc::UnboundedSender<io::Result<DuplexStream>>) -> io:
 }
 
 fn channel(connections: mpsc::UnboundedSender<io::Result<DuplexStream>>) -> Channel {
-    Endpoint::from_static("http://in.memory").connect_with_connector_lazy(tower::service_fn(move |_| {
+    connector(Endpoint::from_static("http://in.memory"), connections)
+}
+
+fn connector(endpoint: Endpoint, connections: mpsc::UnboundedSender<io::Result<DuplexStream>>) -> Channel {
+    endpoint.connect_with_connector_lazy(tower::service_fn(move |_| {
         let connected = connect(&connections);
         async move { connected.map(TokioIo::new) }
     }))

@@ -7,6 +7,7 @@ mod support;
 
 mod concurrency;
 mod conversation;
+mod event;
 mod model;
 mod mutation;
 mod read;

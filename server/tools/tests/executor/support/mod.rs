@@ -256,6 +256,7 @@ pub(crate) fn request<'a>(session: impl Into<Option<&'a SessionId>>, call: RawCa
         caller: Caller::Local,
         session: session.into().cloned(),
         request_id: None,
+        tool_call_id: String::new(),
         dry_run: false,
         want_diff: false,
         call: Some(call),
