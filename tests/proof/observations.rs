@@ -256,6 +256,7 @@ impl History {
             caller: Caller::Local,
             session: session.map(|session| self.sessions[session].clone()),
             request_id: None,
+            tool_call_id: String::new(),
             dry_run,
             want_diff: false,
             call: Some(raw(path, call)),
