@@ -191,3 +191,90 @@ impl<T: Unpin> Stream for Parts<T> {
         next
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream::StreamExt as _;
+    use tonic::Code;
+    use toolfs_provider::abort::AbortSignal;
+
+    use super::*;
+
+    fn new(patience: Duration) -> (Outlet<u8>, Close<u8>, Parts<u8>, AbortSignal) {
+        let abort = AbortSignal::new();
+        let (outlet, close, parts) = channel(CallerPresence::of(&abort), patience);
+        (outlet, close, parts, abort)
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn parts_arrive_in_order_and_then_the_end() {
+        let (outlet, close, parts, _) = new(LONG);
+        let (taken, ()) = tokio::join!(parts.map(Result::unwrap).collect::<Vec<_>>(), async {
+            for part in 0..100 {
+                outlet.send(part).await.unwrap();
+            }
+            close.end(Ok(()));
+        });
+        assert_eq!(taken, (0..100).collect::<Vec<_>>());
+    }
+
+    #[tokio::test]
+    async fn an_end_that_is_told_waits_behind_the_last_part_and_a_refusal_does_not() {
+        let (outlet, close, mut parts, _) = new(LONG);
+        outlet.send(1).await.unwrap();
+        close.end(Ok(()));
+        assert_eq!(parts.next().await.unwrap().unwrap(), 1);
+        assert!(parts.next().await.is_none() && parts.next().await.is_none());
+
+        let (outlet, close, mut parts, _) = new(LONG);
+        outlet.send(1).await.unwrap();
+        close.end(Err(Status::unavailable("why")));
+        assert_eq!(parts.next().await.unwrap().unwrap_err().code(), Code::Unavailable);
+        assert!(parts.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_refusal_before_the_first_part_is_the_answer() {
+        let (_outlet, close, parts, _) = new(LONG);
+        close.end(Err(Status::unavailable("why")));
+        assert_eq!(parts.begun().await.unwrap_err().code(), Code::Unavailable);
+
+        let (outlet, close, parts, _) = new(LONG);
+        outlet.send(1).await.unwrap();
+        let (parts, ()) = tokio::join!(parts.begun(), async {
+            outlet.send(2).await.unwrap();
+            close.end(Ok(()));
+        });
+        let taken: Vec<_> = parts.unwrap().map(Result::unwrap).collect().await;
+        assert_eq!(taken, [1, 2]);
+
+        let (_outlet, close, parts, _) = new(LONG);
+        close.end(Ok(()));
+        assert!(parts.begun().await.unwrap().next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn work_that_is_gone_without_an_end_is_no_end() {
+        let (outlet, close, mut parts, _) = new(LONG);
+        outlet.send(1).await.unwrap();
+        drop((outlet, close));
+        assert_eq!(parts.next().await.unwrap().unwrap_err().code(), Code::Internal);
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_ever_for_a_reader_that_takes_nothing() {
+        let (outlet, _close, _parts, _) = new(Duration::from_millis(20));
+        outlet.send(1).await.unwrap();
+        assert_eq!(outlet.send(2).await.unwrap_err().code(), Code::Cancelled);
+    }
+
+    #[test]
+    fn a_reader_that_goes_away_tells_the_work() {
+        let (_outlet, _close, parts, abort) = new(LONG);
+        assert_eq!(abort.cause(), None);
+        drop(parts);
+        assert_eq!(abort.cause(), Some(AbortCause::Cancelled));
+    }
+}

@@ -79,7 +79,7 @@ impl Calls {
             return Err(status::refused(CallReason::ShuttingDown, SHUTTING_DOWN));
         }
         let abort = AbortSignal::new();
-        let _caller = CallerPresence(abort.clone());
+        let _caller = CallerPresence::of(&abort);
         let mut task = self.spawn(&abort, work(abort.clone()));
 
         let Some(deadline) = deadline else {
@@ -121,7 +121,7 @@ impl Calls {
             return Err(status::refused(CallReason::ShuttingDown, SHUTTING_DOWN));
         }
         let abort = AbortSignal::new();
-        let caller = CallerPresence(abort.clone());
+        let caller = CallerPresence::of(&abort);
         let (outlet, close, parts) = parts::channel(caller, patience);
         let work = work(abort.clone(), outlet);
         let (out_of_patience, aborted) = (self.out_of_patience.clone(), self.aborted);
@@ -202,6 +202,13 @@ async fn at(moment: Option<Instant>) {
 #[derive(Debug)]
 pub(crate) struct CallerPresence(AbortSignal);
 
+impl CallerPresence {
+    /// A caller who is there.
+    pub(crate) fn of(abort: &AbortSignal) -> CallerPresence {
+        CallerPresence(abort.clone())
+    }
+}
+
 impl Drop for CallerPresence {
     fn drop(&mut self) {
         self.0.fire(AbortCause::Cancelled);
@@ -219,6 +226,7 @@ fn ended<T>(end: Result<Result<T, Status>, JoinError>) -> Result<T, Status> {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::stream::StreamExt as _;
     use tokio::sync::oneshot;
     use tonic::Code;
 
@@ -314,5 +322,75 @@ mod tests {
         let (cause, ()) = tokio::join!(biased; old, drain);
         assert_eq!(cause.unwrap(), AbortCause::Draining);
         calls.all_ended().await;
+    }
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn an_answer_in_parts_is_given_up_when_its_time_is_over_or_the_server_stops() {
+        let calls = Calls::of_processes();
+        let deaf = |_, outlet: Outlet<u8>| async move {
+            outlet.send(1).await?;
+            std::future::pending().await
+        };
+        let mut late = calls.stream(Some(deadline_in(20)), PATIENCE, deaf).await.unwrap();
+        assert_eq!(late.next().await.unwrap().unwrap(), 1);
+        let status = late.next().await.unwrap().unwrap_err();
+        assert_eq!((status.code(), reason(&status).as_str()), (Code::DeadlineExceeded, "FS_ABORTED"));
+        assert!(late.next().await.is_none());
+
+        let mut stopped = calls.stream(None, PATIENCE, deaf).await.unwrap();
+        assert_eq!(stopped.next().await.unwrap().unwrap(), 1);
+        calls.refuse_new();
+        let refused = calls.stream(None, PATIENCE, deaf).await.unwrap_err();
+        assert_eq!((refused.code(), reason(&refused).as_str()), (Code::Unavailable, "SHUTTING_DOWN"));
+        assert_eq!(calls.in_flight(), 1);
+        calls.stop_all();
+        let status = stopped.next().await.unwrap().unwrap_err();
+        assert_eq!((status.code(), reason(&status).as_str()), (Code::Cancelled, "FS_ABORTED"));
+        calls.all_ended().await;
+    }
+
+    #[tokio::test]
+    async fn an_answer_in_parts_whose_caller_goes_away_drops_what_its_work_holds() {
+        let calls = Calls::of_processes();
+        let (held, dropped) = oneshot::channel::<()>();
+        let parts = calls.stream(None, PATIENCE, |abort, outlet: Outlet<u8>| async move {
+            let _held = held;
+            outlet.send(1).await?;
+            std::future::pending::<()>().await;
+            drop(abort);
+            Ok(())
+        });
+        drop(parts.await.unwrap());
+        assert!(dropped.await.is_err());
+        calls.refuse_new();
+        calls.all_ended().await;
+    }
+
+    #[tokio::test]
+    async fn a_panic_in_an_answer_in_parts_is_no_end_of_it() {
+        let calls = Calls::of_processes();
+        let mut parts = calls
+            .stream(None, PATIENCE, |_, outlet: Outlet<u8>| async move {
+                outlet.send(1).await?;
+                outlet.send(2).await?;
+                panic!("a mistake")
+            })
+            .await
+            .unwrap();
+        assert_eq!(parts.next().await.unwrap().unwrap(), 1);
+        let rest: Vec<_> = parts.collect().await;
+        assert_eq!(reason(rest.last().unwrap().as_ref().unwrap_err()), "INTERNAL");
+    }
+
+    #[tokio::test]
+    async fn a_call_between_processes_that_is_out_of_time_is_an_error_of_the_files() {
+        let calls = Calls::of_processes();
+        let deaf = calls.run(Some(deadline_in(10)), Effect::Change, |_| async move {
+            std::future::pending::<Result<(), Status>>().await
+        });
+        let status = deaf.await.unwrap_err();
+        assert_eq!((status.code(), reason(&status).as_str()), (Code::DeadlineExceeded, "FS_ABORTED"));
     }
 }

@@ -434,3 +434,100 @@ pub(crate) fn absent(field: &str, expected: &str) -> Status {
 pub(crate) fn invalid(field: &str, actual: impl Into<String>, expected: impl Into<String>) -> Status {
     status::between_processes(&FsError::invalid_argument(field, actual, expected))
 }
+
+#[cfg(test)]
+mod tests {
+    use toolfs_core::clock::Timestamp;
+
+    use super::*;
+
+    fn pieces(content: &[u8]) -> Vec<Bytes> {
+        let mut rest = Bytes::copy_from_slice(content);
+        let mut pieces = Vec::new();
+        while let ControlFlow::Continue(piece) = next_piece(&mut rest) {
+            pieces.push(piece);
+        }
+        pieces
+    }
+
+    #[test]
+    fn pieces_are_bounded_and_end_between_characters() {
+        for shift in 0..4 {
+            let text = format!("{}{}", "x".repeat(shift), "\u{1F600}".repeat(PIECE_BYTES));
+            let pieces = pieces(text.as_bytes());
+            assert!(pieces.len() > 3);
+            for piece in &pieces {
+                assert!((1..=PIECE_BYTES).contains(&piece.len()));
+                assert!(std::str::from_utf8(piece).is_ok());
+            }
+            assert_eq!(pieces.concat(), text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_cut_all_the_same() {
+        let content = vec![0x80; PIECE_BYTES * 2 + 1];
+        let pieces = pieces(&content);
+        assert_eq!(pieces.iter().map(Bytes::len).collect::<Vec<_>>(), [PIECE_BYTES, PIECE_BYTES, 1]);
+        assert!(super::tests::pieces(b"").is_empty());
+    }
+
+    #[test]
+    fn entries_of_one_batch_are_sent_in_several_messages_when_they_are_many() {
+        let entry = |index: usize, length: usize| Entry {
+            raw_name: index.to_be_bytes().to_vec(),
+            display_name: "n".repeat(length),
+            kind: FileKind::Regular,
+        };
+        let names = |responses: Vec<v1::ListDirResponse>| {
+            let entries = responses.into_iter().flat_map(|response| response.entries);
+            entries.map(|entry| entry.raw_name).collect::<Vec<_>>()
+        };
+        let many: Vec<_> = (0..1_000).map(|index| entry(index, 200)).collect();
+        let expected: Vec<_> = many.iter().map(|entry| Bytes::from(entry.raw_name.clone())).collect();
+        let responses = list_dir_responses(many);
+        assert!(responses.len() > 2);
+        assert!(responses.iter().all(|response| !response.entries.is_empty()));
+        assert!(responses.iter().all(|response| response.encoded_len() <= BATCH_BYTES * 2));
+        assert_eq!(names(responses), expected);
+
+        let huge = list_dir_responses(vec![entry(0, BATCH_BYTES * 2), entry(1, 1)]);
+        assert_eq!(huge.iter().map(|response| response.entries.len()).collect::<Vec<_>>(), [1, 1]);
+        assert!(list_dir_responses(Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn a_stat_tells_only_what_there_is() {
+        let stat = |kind, mode| Stat {
+            kind,
+            size_bytes: 4_096,
+            mode,
+            modified: Some(Timestamp(1_500)),
+            version: None,
+        };
+        let file = file_stat(stat(FileKind::Regular, Some(0o104_755)));
+        assert_eq!((file.size, file.mode, file.version.as_str()), (Some(4_096), Some(0o4_755), ""));
+        assert_eq!(file.modified, Some(prost_types::Timestamp { seconds: 1, nanos: 500_000_000 }));
+        let directory = file_stat(stat(FileKind::Directory, None));
+        assert_eq!((directory.size, directory.mode), (None, None));
+    }
+
+    #[test]
+    fn an_absent_bound_of_a_window_is_the_providers_own() {
+        let bounds = Bounds { limits: Limits::DEFAULT, max_message_bytes: 64 << 20, max_stream_bytes: 1 };
+        let window = line_window(&v1::ReadLinesRequest::default(), &bounds).unwrap();
+        let LineWindow { first_line, max_lines, max_bytes, max_line_chars } = window;
+        assert_eq!((first_line, max_bytes, max_line_chars), (1, 51_200, 2_000));
+        assert_eq!(max_lines, 1 << 20);
+        let asked = v1::ReadLinesRequest {
+            first_line: Some(i64::MAX),
+            max_lines: Some(7),
+            max_bytes: Some(8),
+            max_line_chars: Some(9),
+            ..Default::default()
+        };
+        let window = line_window(&asked, &bounds).unwrap();
+        let expected = LineWindow { first_line: u64::MAX / 2, max_lines: 7, max_bytes: 8, max_line_chars: 9 };
+        assert_eq!(window, expected);
+    }
+}

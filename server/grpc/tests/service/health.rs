@@ -5,22 +5,29 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 use toolfs_grpc::Drain;
 
-use crate::support::Host;
+use crate::gate;
+use crate::support::{Host, SeamHost};
 
 fn about(service: &str) -> HealthCheckRequest {
     HealthCheckRequest { service: service.into() }
 }
 
 #[tokio::test]
-async fn each_service_and_the_whole_are_serving() {
-    let host = Host::start();
-    let mut health = HealthClient::new(host.channel.clone());
-    for service in ["", "toolfs.v1.ToolService", "toolfs.v1.SessionService", "toolfs.v1.EventService"] {
-        let answer = health.check(about(service)).await.unwrap().into_inner();
-        assert_eq!(answer.status(), ServingStatus::Serving, "{service:?}");
-    }
-    for service in ["toolfs.v1.FileSystemService", "toolfs.v1.PolicyService"] {
-        assert_eq!(health.check(about(service)).await.unwrap_err().code(), Code::NotFound, "{service:?}");
+async fn each_service_of_an_address_and_the_whole_are_serving() {
+    let tools: &[&str] = &["toolfs.v1.ToolService", "toolfs.v1.SessionService", "toolfs.v1.EventService"];
+    let seam: &[&str] = &["toolfs.v1.FileSystemService"];
+    let policy: &[&str] = &["toolfs.v1.PolicyService"];
+    for (channel, served) in
+        [(Host::start().channel, tools), (SeamHost::start().channel, seam), (gate::start().channel, policy)]
+    {
+        let mut health = HealthClient::new(channel);
+        for service in std::iter::once(&"").chain(served) {
+            let answer = health.check(about(service)).await.unwrap().into_inner();
+            assert_eq!(answer.status(), ServingStatus::Serving, "{service:?}");
+        }
+        for service in tools.iter().chain(seam).chain(policy).filter(|service| !served.contains(service)) {
+            assert_eq!(health.check(about(service)).await.unwrap_err().code(), Code::NotFound, "{service:?}");
+        }
     }
 }
 

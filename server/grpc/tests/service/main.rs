@@ -13,6 +13,8 @@ mod compression;
 mod drain;
 /// What the calls of a session do, as a stream.
 mod event;
+/// The gate, as its clients use it.
+mod gate;
 /// Whether a server serves.
 mod health;
 /// What is no gRPC, or too much of it.
@@ -21,6 +23,12 @@ mod hostile;
 mod listener;
 /// What a server tells of its contract.
 mod reflection;
+/// Every error between processes.
+mod refusal;
+/// The seam, as its clients use it.
+mod seam;
+/// Content and listings of the seam, in parts.
+mod seam_stream;
 /// Sessions.
 mod session;
 /// The tools.

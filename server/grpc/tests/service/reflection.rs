@@ -1,19 +1,16 @@
 use tokio_stream::StreamExt as _;
 
-use crate::support::Host;
+use crate::gate;
+use crate::support::{Host, SeamHost};
 
-const SERVED: [&str; 6] = [
+/// What every address serves and knows.
+const EVERYWHERE_SERVED: [&str; 3] = [
     "grpc.health.v1.Health",
     "grpc.reflection.v1.ServerReflection",
     "grpc.reflection.v1alpha.ServerReflection",
-    "toolfs.v1.EventService",
-    "toolfs.v1.SessionService",
-    "toolfs.v1.ToolService",
 ];
 
-const KNOWN: [&str; 7] = [
-    "toolfs.v1.ToolService.Execute",
-    "toolfs.v1.OpenSessionRequest",
+const EVERYWHERE_KNOWN: [&str; 5] = [
     "toolfs.v1.FsError",
     "toolfs.v1.FsErrorCode",
     "google.rpc.ErrorInfo",
@@ -21,24 +18,35 @@ const KNOWN: [&str; 7] = [
     "grpc.health.v1.HealthCheckResponse",
 ];
 
-const UNKNOWN: [&str; 4] = [
-    "toolfs.v1.FileSystemService",
-    "toolfs.v1.WriteTextRequest",
-    "toolfs.v1.PolicyService",
-    "toolfs.v1.RecordObservationRequest",
+/// What the tools, the seam and the gate serve, and some of what goes with each.
+const TOOLS: [&str; 3] = ["toolfs.v1.EventService", "toolfs.v1.SessionService", "toolfs.v1.ToolService"];
+const TOOLS_KNOWN: [&str; 4] = [
+    "toolfs.v1.ToolService.Execute",
+    "toolfs.v1.ToolService",
+    "toolfs.v1.OpenSessionRequest",
+    "toolfs.v1.EventService",
 ];
+const SEAM: [&str; 1] = ["toolfs.v1.FileSystemService"];
+const SEAM_KNOWN: [&str; 3] =
+    ["toolfs.v1.FileSystemService", "toolfs.v1.FileSystemService.WriteText", "toolfs.v1.WriteTextRequest"];
+const GATE: [&str; 1] = ["toolfs.v1.PolicyService"];
+const GATE_KNOWN: [&str; 2] = ["toolfs.v1.PolicyService", "toolfs.v1.RecordObservationRequest"];
+
+/// Everything that is asked for on every address.
+fn symbols() -> impl Iterator<Item = &'static str> {
+    EVERYWHERE_KNOWN.into_iter().chain(TOOLS_KNOWN).chain(SEAM_KNOWN).chain(GATE_KNOWN)
+}
 
 /// What one version of reflection says: the services, and for each symbol whether it is known.
 macro_rules! ask {
-    ($host:expr, $version:ident) => {{
+    ($channel:expr, $version:ident) => {{
         use tonic_reflection::pb::$version::ServerReflectionRequest;
         use tonic_reflection::pb::$version::server_reflection_client::ServerReflectionClient;
         use tonic_reflection::pb::$version::server_reflection_request::MessageRequest;
         use tonic_reflection::pb::$version::server_reflection_response::MessageResponse;
 
-        let symbols = KNOWN.iter().chain(&UNKNOWN);
         let questions: Vec<_> = std::iter::once(MessageRequest::ListServices(String::new()))
-            .chain(symbols.map(|symbol| MessageRequest::FileContainingSymbol((*symbol).to_owned())))
+            .chain(symbols().map(|symbol| MessageRequest::FileContainingSymbol(symbol.to_owned())))
             .map(|question| ServerReflectionRequest { host: String::new(), message_request: Some(question) })
             .collect();
 
@@ -46,7 +54,7 @@ macro_rules! ask {
         let mut known = Vec::new();
         // An unknown symbol ends the stream, so each question has one of its own.
         for question in questions {
-            let mut client = ServerReflectionClient::new($host.channel.clone());
+            let mut client = ServerReflectionClient::new($channel.clone());
             let answers = client.server_reflection_info(tokio_stream::once(question.clone())).await;
             let answer = match answers {
                 Ok(answers) => answers.into_inner().next().await.unwrap(),
@@ -71,11 +79,33 @@ macro_rules! ask {
     }};
 }
 
+/// Both versions tell exactly this.
+macro_rules! check {
+    ($channel:expr, $served:expr, $known:expr) => {
+        let mut served: Vec<_> = EVERYWHERE_SERVED.into_iter().chain($served).collect();
+        served.sort_unstable();
+        let known: Vec<_> = EVERYWHERE_KNOWN.into_iter().chain($known).collect();
+        for (told, told_of) in [ask!($channel, v1), ask!($channel, v1alpha)] {
+            assert_eq!(told, served);
+            assert_eq!(told_of, known);
+        }
+    };
+}
+
 #[tokio::test]
-async fn exactly_what_is_served_is_told_in_both_versions() {
+async fn an_address_of_the_tools_tells_of_them_alone() {
     let host = Host::start();
-    for (services, known) in [ask!(host, v1), ask!(host, v1alpha)] {
-        assert_eq!(services, SERVED);
-        assert_eq!(known, KNOWN);
-    }
+    check!(host.channel, TOOLS, TOOLS_KNOWN);
+}
+
+#[tokio::test]
+async fn an_address_of_the_seam_tells_of_it_alone() {
+    let host = SeamHost::start();
+    check!(host.channel, SEAM, SEAM_KNOWN);
+}
+
+#[tokio::test]
+async fn an_address_of_the_gate_tells_of_it_alone() {
+    let host = gate::start();
+    check!(host.channel, GATE, GATE_KNOWN);
 }

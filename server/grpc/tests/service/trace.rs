@@ -1,23 +1,34 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use opentelemetry::trace::{SpanId, TraceId, TracerProvider as _};
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{SdkTracerProvider, SpanData, SpanExporter};
+use tokio::sync::Notify;
+use tokio_stream::StreamExt as _;
 use toolfs_contract::v1;
 use toolfs_contract::v1::{close_session_request, forget_observations_request, get_session_request};
 use tracing_subscriber::layer::SubscriberExt as _;
 
-use crate::support::{Host, MAX_MESSAGE_BYTES, Script, edit, read, request, write};
+use crate::support::{Host, MAX_MESSAGE_BYTES, Script, SeamHost, content_parts, edit, read, request, write};
 
 /// Keeps the spans that have ended, of all tests.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Kept(Arc<Mutex<Vec<SpanData>>>);
+pub(crate) struct Kept {
+    spans: Arc<Mutex<HashMap<TraceId, Vec<SpanData>>>>,
+    more: Arc<Notify>,
+}
 
 impl SpanExporter for Kept {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
-        self.0.lock().unwrap().extend(batch);
+        let mut spans = self.spans.lock().unwrap();
+        for span in batch {
+            spans.entry(span.span_context.trace_id()).or_default().push(span);
+        }
+        drop(spans);
+        self.more.notify_waiters();
         Ok(())
     }
 }
@@ -47,17 +58,23 @@ impl Trace {
         request
     }
 
+    /// The span of this trace and that name, if it has ended.
+    fn ended(&self, name: &str) -> Option<SpanData> {
+        let trace_id = TraceId::from_hex(self.0).unwrap();
+        let spans = collect().spans.lock().unwrap();
+        spans.get(&trace_id)?.iter().find(|span| span.name == name).cloned()
+    }
+
     /// The span of this trace and that name, once it has ended.
     async fn span(&self, name: &str) -> SpanData {
-        let trace_id = TraceId::from_hex(self.0).unwrap();
         let find = async {
             loop {
-                let kept = collect().0.lock().unwrap().clone();
-                let mut found = kept.into_iter().filter(|span| span.span_context.trace_id() == trace_id);
-                if let Some(span) = found.find(|span| span.name == name) {
+                let mut more = pin!(collect().more.notified());
+                more.as_mut().enable();
+                if let Some(span) = self.ended(name) {
                     return span;
                 }
-                tokio::task::yield_now().await;
+                more.await;
             }
         };
         tokio::time::timeout(Duration::from_secs(10), find).await.unwrap()
@@ -206,4 +223,50 @@ async fn an_operation_on_a_session_tells_its_name_and_not_its_secret() {
         assert_eq!(attributes(&span).get("toolfs.session"), Some(&name), "{method}");
         assert!(!format!("{span:?}").contains(&id), "{method}");
     }
+}
+
+#[tokio::test]
+async fn a_write_through_the_seam_has_its_guard_and_its_size_and_nothing_secret() {
+    let trace = Trace("8af7651916cd43dd8448eb211c80319c");
+    let host = SeamHost::start();
+    let key = host.key("a").await;
+    host.files().write_text(trace.request(content_parts(&key, "CONTENT"))).await.unwrap();
+    let span = trace.span("toolfs.v1.FileSystemService/WriteText").await;
+    let told = attributes(&span);
+    assert_eq!(told["toolfs.guard"], "create_if_absent");
+    assert_eq!(told["toolfs.bytes"], "7");
+    assert_eq!(told["rpc.grpc.status_code"], "0");
+    assert!(!format!("{span:?}").contains("CONTENT"));
+}
+
+#[tokio::test]
+async fn a_span_of_an_answer_in_parts_ends_with_its_last_part() {
+    let trace = Trace("9af7651916cd43dd8448eb211c80319c");
+    let host = SeamHost::start();
+    host.provider.files.put(b"/w/a", "CONTENT\n");
+    let read = v1::ReadTextRequest { target_key: host.key("a").await };
+    let mut parts = host.files().read_text(trace.request(read.clone())).await.unwrap().into_inner();
+    while parts.next().await.is_some() {}
+    let span = trace.span("toolfs.v1.FileSystemService/ReadText").await;
+    let told = attributes(&span);
+    assert_eq!((told["toolfs.bytes"].as_str(), told["rpc.grpc.status_code"].as_str()), ("8", "0"));
+    assert!(!format!("{span:?}").contains("CONTENT"));
+
+    // One that fails half-way tells its reason, one that its caller leaves was cancelled.
+    let trace = Trace("aaf7651916cd43dd8448eb211c80319c");
+    host.provider.will(Script::FailInStream);
+    let mut parts = host.files().read_text(trace.request(read.clone())).await.unwrap().into_inner();
+    while parts.next().await.is_some() {}
+    let told = attributes(&trace.span("toolfs.v1.FileSystemService/ReadText").await);
+    assert_eq!(told["toolfs.code"], "FS_IO_ERROR");
+    assert_eq!(told["rpc.grpc.status_code"], "13");
+
+    let trace = Trace("baf7651916cd43dd8448eb211c80319c");
+    host.provider.will(Script::HangInStream);
+    let mut parts = host.files().read_text(trace.request(read)).await.unwrap().into_inner();
+    parts.next().await.unwrap().unwrap();
+    assert!(trace.ended("toolfs.v1.FileSystemService/ReadText").is_none());
+    drop(parts);
+    let told = attributes(&trace.span("toolfs.v1.FileSystemService/ReadText").await);
+    assert_eq!(told["rpc.grpc.status_code"], "1");
 }
