@@ -70,7 +70,7 @@ async fn content_that_is_not_whole_or_out_of_order_publishes_nothing() {
         ),
         (
             vec![
-                no_header_fields(|header| header.operation_id = Some("a b".into())),
+                no_header_fields(|header| header.operation_id = Some("é".into())),
                 chunk("one"),
                 trailer("one"),
             ],
