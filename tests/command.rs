@@ -4,57 +4,12 @@ use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
-use tempfile::TempDir;
 use toolfs_client::{Client, OpenSession, Read};
 
 use crate::support::process::{Server, beside_the_tests, binary, command};
-
-/// A directory with a file, served on a Unix socket.
-struct Served {
-    // The server goes before its directory.
-    server: Server,
-    socket: String,
-    directory: TempDir,
-}
-
-impl Served {
-    fn start() -> Served {
-        let directory = tempfile::tempdir().unwrap();
-        std::fs::create_dir(directory.path().join("root")).unwrap();
-        std::fs::write(directory.path().join("root/f"), "one\ntwo\n").unwrap();
-        let root = format!("{}=/workspace", directory.path().join("root").display());
-        let socket = format!("unix:{}", directory.path().join("s").display());
-        let server = Server::start(&["--root", &root, "--listen", &socket]);
-        Served { server, socket, directory }
-    }
-
-    fn call(&self, arguments: &[&str]) -> Output {
-        run(command().args(["call", "--server", &self.socket]).args(arguments))
-    }
-
-    fn file(&self, name: &str) -> std::path::PathBuf {
-        self.directory.path().join("root").join(name)
-    }
-}
-
-fn run(command: &mut Command) -> Output {
-    command.output().unwrap()
-}
-
-fn stdout(output: &Output) -> &str {
-    std::str::from_utf8(&output.stdout).unwrap()
-}
-
-fn stderr(output: &Output) -> &str {
-    std::str::from_utf8(&output.stderr).unwrap()
-}
-
-#[track_caller]
-fn ended(output: &Output, code: i32) {
-    assert_eq!(output.status.code(), Some(code), "{} {}", stdout(output), stderr(output));
-}
+use crate::support::served::{Served, ended, run, stderr, stdout};
 
 #[test]
 fn a_call_prints_what_a_model_would_see() {
@@ -151,7 +106,7 @@ fn a_server_that_cannot_serve_as_told_says_why_and_does_not_start() {
         (&["--root", root, "--listen", free, "--policy", "maybe"], 2, "`observation`, `none`"),
         (&["--root", root, "--listen", free, "--provider", "tape"], 2, "`local`, `memory`"),
         (&["--root", root, "--listen", free, "--state", "paper"], 2, "`memory`"),
-        (&["--root", root, "--listen", free, "--default-limit-lines", "0"], 2, "default_limit_lines"),
+        (&["--root", root, "--listen", free, "--default-limit-lines", "0"], 2, "at least 1"),
         (&["--root", root, "--listen", &taken], 3, "listens on"),
         (&["--root", root, "--listen", &in_the_way], 3, "is no socket"),
     ] {
@@ -188,7 +143,9 @@ fn help_teaches_the_next_command() {
     for (arguments, mentions) in [
         (&["--help"][..], &["toolfs serve --root .", "toolfs call read", "Exit codes"][..]),
         (&["serve", "--help"], &["--root", "--listen", "--policy", "--allow-remote", "TOOLFS_", "SIGTERM"]),
-        (&["call", "--help"], &["--session", "--dry-run", "call write", "standard input"]),
+        (&["call", "--help"], &["--session", "--dry-run", "call write", "standard input", "arguments_json"]),
+        (&["tools", "--help"], &["anthropic", "openai-chat", "gemini", "mcp", "prompt_section"]),
+        (&["config", "check", "--help"], &["--root", "--config", "--max-sessions"]),
         (&["--version"], &["toolfs "]),
     ] {
         let output = run(command().args(arguments));
@@ -261,7 +218,7 @@ async fn a_file_size_limit_refuses_a_write_and_does_not_end_the_server() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().to_str().unwrap();
     let mut limited = Command::new("sh");
-    limited.args(["-c", "ulimit -f 64; exec \"$0\" serve --root \"$1\" --listen 127.0.0.1:0"]);
+    limited.args(["-c", "ulimit -f 64; exec \"$0\" serve --root \"$1\" --listen 127.0.0.1:0 --state memory"]);
     limited.arg(binary()).arg(root).stdin(Stdio::null());
     let server = Server::of(limited);
     let session =
@@ -288,7 +245,7 @@ async fn a_call_in_flight_at_sigterm_ends_whole() {
     });
     served.server.terminate();
     let answer = writing.await.unwrap();
-    let (status, errors) = tokio::task::spawn_blocking(|| served.server.stop()).await.unwrap();
+    let (status, errors) = tokio::task::spawn_blocking(|| served.server.wait()).await.unwrap();
     assert_eq!(status.code(), Some(0), "{errors}");
     // Which came first is a race; what it left is not.
     match answer {

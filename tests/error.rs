@@ -374,6 +374,8 @@ async fn the_limits_are_announced_by_name(world: World) {
         max_path_bytes=4096
         near_miss_bytes=4194304
         max_sessions=100000
+        write_behind_ms=250
+        max_remembered_bytes=268435456
     "#]]
     .assert_eq(&limits.concat());
     assert_eq!(told.roots.iter().map(|root| root.display_path.as_str()).collect::<Vec<_>>(), ["/workspace"]);

@@ -15,6 +15,14 @@ mod support;
 
 /// The command: calls, refusals to start, the end.
 mod command;
+/// Settings of the command: where they come from, what is wrong with them.
+mod command_config;
+/// Sessions that the command keeps between calls.
+mod command_session;
+/// State that outlives a server, and the faces for other servers.
+mod command_state;
+/// What the command prints for others to use: definitions of tools, completions, manual pages.
+mod command_tools;
 /// Editing: matching and replacing.
 mod edit;
 /// What is wrong with a call, and how it is told.

@@ -16,6 +16,7 @@ pub(crate) mod direct;
 pub(crate) mod door;
 pub(crate) mod place;
 pub(crate) mod process;
+pub(crate) mod served;
 pub(crate) mod wire;
 
 use std::fmt;

@@ -1,16 +1,20 @@
 //! The real command as a process of its own. Only processes that were started here are ended.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
 
 /// How long a server may take to come up, and to end when it is told to. Far more than it needs.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A directory that is not there.
+const NO_HOME: &str = "no-such-home";
 
 /// The command under test.
 pub(crate) fn command() -> Command {
@@ -22,6 +26,9 @@ pub(crate) fn command() -> Command {
             command.env_remove(name);
         }
     }
+    // Nor is the configuration of whoever runs the tests heard, or a state kept beside theirs.
+    let nowhere = Path::new(env!("CARGO_TARGET_TMPDIR")).join(NO_HOME);
+    command.env("XDG_CONFIG_HOME", &nowhere).env("XDG_STATE_HOME", &nowhere);
     command.stdin(Stdio::null());
     command
 }
@@ -61,6 +68,8 @@ pub(crate) struct Server {
     pub(crate) ready: Vec<String>,
     output_ended: Receiver<String>,
     errors: Option<JoinHandle<String>>,
+    // Where it keeps state that no flag places: dropped when it has ended.
+    _state_home: TempDir,
 }
 
 impl Server {
@@ -78,6 +87,11 @@ impl Server {
 
     /// The same by a command line of the caller's own, which must end in the server.
     pub(crate) fn of(mut command: Command) -> Server {
+        let state_home = tempfile::tempdir().unwrap();
+        let chosen = command.get_envs().find_map(|(name, value)| value.filter(|_| name == "XDG_STATE_HOME"));
+        if chosen.is_none_or(|home| home.to_str().is_some_and(|home| home.ends_with(NO_HOME))) {
+            command.env("XDG_STATE_HOME", state_home.path());
+        }
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let output = read_lines(child.stdout.take().unwrap());
@@ -88,7 +102,13 @@ impl Server {
             String::from_utf8_lossy(&errors).into_owned()
         });
         // From here on the guard ends it, whatever happens.
-        let mut server = Server { child, ready: Vec::new(), output_ended: output, errors: Some(errors) };
+        let mut server = Server {
+            child,
+            ready: Vec::new(),
+            output_ended: output,
+            errors: Some(errors),
+            _state_home: state_home,
+        };
         while server.ready.len() < 3 {
             match server.output_ended.recv_timeout(PATIENCE) {
                 Ok(line) => server.ready.push(line),
@@ -123,11 +143,28 @@ impl Server {
         }
     }
 
+    /// Waits until it has ended, which it was told to before. Told again, it would end at once.
+    pub(crate) fn wait(mut self) -> (ExitStatus, String) {
+        let status = self.wait_for_end();
+        let errors = self.errors.take().unwrap().join().unwrap();
+        (status, errors)
+    }
+
+    /// Ends it as a crash would: nothing is drained, flushed or removed.
+    pub(crate) fn kill(mut self) {
+        let _ = self.child.kill();
+        self.child.wait().unwrap();
+    }
+
     fn end(&mut self) -> ExitStatus {
         if let Ok(Some(status)) = self.child.try_wait() {
             return status;
         }
         self.terminate();
+        self.wait_for_end()
+    }
+
+    fn wait_for_end(&mut self) -> ExitStatus {
         // Its standard output ends with it.
         loop {
             match self.output_ended.recv_timeout(PATIENCE) {

@@ -1,14 +1,25 @@
 //! Where to listen: addresses as typed, as meant, and as bound.
 
 use std::fmt;
+use std::fs::File;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use rustix::fs::FlockOperation;
 use thiserror::Error;
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 use toolfs_grpc::Listener;
+
+use crate::placement::real_place;
+
+/// How long to wait for others who are about to listen in the same directory: they need milliseconds.
+const TURN_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long to wait between two looks.
+const TURN_STEP: Duration = Duration::from_millis(5);
 
 /// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +89,15 @@ impl Address {
         }
     }
 
+    /// Whether two addresses cannot both be listened on. Port 0 is another port each time.
+    pub fn is_same(&self, other: &Address) -> bool {
+        match (self, other) {
+            (Address::Tcp(this), Address::Tcp(other)) => this == other && this.port() != 0,
+            (Address::Unix(this), Address::Unix(other)) => real_place(this) == real_place(other),
+            (Address::Tcp(_), Address::Unix(_)) | (Address::Unix(_), Address::Tcp(_)) => false,
+        }
+    }
+
     /// Starts to listen. The returned address has the port that the system chose.
     ///
     /// A socket that a server left behind is replaced; one that somebody listens on is not.
@@ -96,6 +116,8 @@ impl Address {
                 Ok(Bound { address, listener: Listener::Tcp(listener), socket: None })
             }
             Address::Unix(path) => {
+                // Of two servers that start at the same time, the second one sees the socket of the first.
+                let _turn = Turn::take(path).await.map_err(failed)?;
                 self.clear_the_way(path).await?;
                 let listener = bind_private(path).map_err(failed)?;
                 let inode = std::fs::symlink_metadata(path).map_err(failed)?.ino();
@@ -129,17 +151,58 @@ impl Address {
     }
 }
 
+/// The turn to look at the place of a socket and to change it: a lock on its directory, which leaves no file behind.
+#[derive(Debug)]
+struct Turn {
+    _directory: Option<File>,
+}
+
+impl Turn {
+    /// Waits for the turn.
+    async fn take(path: &Path) -> io::Result<Turn> {
+        let mut waited = Duration::ZERO;
+        loop {
+            match Turn::try_take(path)? {
+                Some(turn) => return Ok(turn),
+                None if waited >= TURN_PATIENCE => {
+                    return Err(io::Error::other("another process keeps the directory of the socket locked"));
+                }
+                None => tokio::time::sleep(TURN_STEP).await,
+            }
+            waited += TURN_STEP;
+        }
+    }
+
+    /// Takes the turn if nobody has it. Where directories cannot be locked, everybody has it.
+    fn try_take(path: &Path) -> io::Result<Option<Turn>> {
+        let directory = open_directory(parent(path))?;
+        match rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Turn { _directory: Some(directory) })),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+            Err(_) => Ok(Some(Turn { _directory: None })),
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the directory of the daemon's own socket")]
+fn open_directory(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Binds a socket that nobody but its owner can ever connect to: it is made in a private directory, given its mode
 /// there, and then moved to its place.
 #[expect(clippy::disallowed_methods, reason = "the daemon's own socket")]
 fn bind_private(path: &Path) -> io::Result<UnixListener> {
     use std::os::unix::fs::DirBuilderExt as _;
 
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut suffix = [0; 8];
     getrandom::fill(&mut suffix).map_err(io::Error::other)?;
     // Short, since the whole path of a socket has at most 107 bytes.
-    let private = parent.join(format!(".t{:x}", u64::from_ne_bytes(suffix) >> 16));
+    let private = parent(path).join(format!(".t{:x}", u64::from_ne_bytes(suffix) >> 16));
     std::fs::DirBuilder::new().mode(0o700).create(&private)?;
     let staged = private.join("s");
     let bound = UnixListener::bind(&staged).and_then(|listener| {
@@ -184,6 +247,8 @@ pub struct SocketFile {
 impl Drop for SocketFile {
     #[expect(clippy::disallowed_methods, reason = "the daemon's own socket")]
     fn drop(&mut self) {
+        // Somebody who starts at this moment replaces it: then it is not ours any more, or is no trouble.
+        let Ok(Some(_turn)) = Turn::try_take(&self.path) else { return };
         if std::fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.ino() == self.inode) {
             let _ = std::fs::remove_file(&self.path);
         }
@@ -214,6 +279,44 @@ mod tests {
         }
         for text in ["127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "[::ffff:127.0.0.1]:1", "unix:/x"] {
             assert!(Address::parse(text).unwrap().checked(false).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn one_place_in_two_spellings_is_one_address() {
+        let directory = tempfile::tempdir().unwrap();
+        let there = |path: &str| format!("unix:{}/{path}", directory.path().display());
+        let is_same =
+            |one: &str, other: &str| Address::parse(one).unwrap().is_same(&Address::parse(other).unwrap());
+        assert!(is_same("127.0.0.1:1", "localhost:1"));
+        assert!(!is_same("127.0.0.1:1", "127.0.0.1:2"));
+        assert!(!is_same("127.0.0.1:0", "127.0.0.1:0"));
+        assert!(is_same(&there("s"), &there("./s")));
+        assert!(is_same(&there("s"), &there("d/../s")));
+        assert!(!is_same(&there("s"), &there("t")));
+        assert!(!is_same(&there("s"), "127.0.0.1:1"));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn of_servers_that_start_at_the_same_time_one_gets_the_socket() {
+        let directory = tempfile::tempdir().unwrap();
+        for round in 0..50 {
+            let path = directory.path().join("s");
+            if round % 2 == 1 {
+                drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+            }
+            let address = Address::Unix(path.clone());
+            let starts = (0..4).map(|_| async { address.bind().await });
+            let mut bound = Vec::new();
+            for result in futures_util::future::join_all(starts).await {
+                match result {
+                    Ok(socket) => bound.push(socket),
+                    Err(error) => assert!(matches!(error, AddressError::Taken(_)), "{error}"),
+                }
+            }
+            assert_eq!(bound.len(), 1, "round {round}");
+            drop(bound);
+            assert!(!path.exists());
         }
     }
 

@@ -2,67 +2,106 @@
 
 use std::io::Read as _;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use toolfs_client::{CallOptions, Client, Error, ModelReply};
+use tokio::runtime::Runtime;
+use toolfs_client::v1::{self, content_block::Block, execute_request::Call};
+use toolfs_client::{Client, ConnectOptions, Error};
+use uuid::Uuid;
 
-use crate::cli::CallArgs;
-use crate::config::{DEFAULT_LISTEN, choose};
+use crate::cli::{CallArgs, Output};
 use crate::env::Environment;
-use crate::{exit, output};
+use crate::session::{self, Place, SessionError};
+use crate::setting::chosen::{did_you_mean, similar};
+use crate::{env, exit, output, protobuf_json};
 
 /// Runs the command.
-pub fn main(args: CallArgs, environment: &Environment) -> ExitCode {
-    let server = choose(args.server.clone(), environment, "server", "TOOLFS_SERVER")
-        .0
-        .unwrap_or_else(|| DEFAULT_LISTEN.to_owned());
-    let session = choose(args.session.clone(), environment, "session", "TOOLFS_SESSION").0;
-    if session.as_deref() == Some("") {
-        output::complain(
-            "--session is empty: open a session with toolfs.v1.SessionService/OpenSession and give its id",
-        );
-        return ExitCode::from(exit::USAGE);
+pub fn main(args: &CallArgs, environment: &Environment) -> ExitCode {
+    let code = prepare(args, environment).and_then(|call| {
+        let runtime = runtime()?;
+        runtime.block_on(run(args, call)).map_err(|error| {
+            output::complain(&error.to_string());
+            error.exit_code()
+        })
+    });
+    ExitCode::from(code.unwrap_or_else(|code| code))
+}
+
+/// What is known before anybody is asked.
+struct Prepared {
+    place: Place,
+    /// Tool and arguments; without them a session is only opened or closed.
+    call: Option<(String, String)>,
+    request_id: Uuid,
+}
+
+fn prepare(args: &CallArgs, environment: &Environment) -> Result<Prepared, u8> {
+    let usage = |text: String| {
+        output::complain(&text);
+        exit::USAGE
+    };
+    refuse_unknown_variables(environment)?;
+    let place = Place::find(&args.server, &args.key, args.open_session, environment)
+        .and_then(|place| place.checked(args))
+        .map_err(|error| {
+            output::complain(&error.to_string());
+            error.exit_code()
+        })?;
+    let request_id = match &args.request_id {
+        None => Uuid::new_v4(),
+        Some(text) => Uuid::try_parse(text)
+            .map_err(|_| usage("--request-id is no UUID: give one such as `uuidgen` prints".to_owned()))?,
+    };
+    let call = match (&args.tool, &args.arguments) {
+        (Some(tool), Some(arguments)) => {
+            let arguments = read_arguments(arguments)
+                .map_err(|error| usage(format!("cannot read the arguments from standard input: {error}")))?;
+            Some((tool.clone(), arguments))
+        }
+        (Some(_) | None, None) | (None, Some(_)) => None,
+    };
+    Ok(Prepared { place, call, request_id })
+}
+
+async fn run(args: &CallArgs, prepared: Prepared) -> Result<u8, SessionError> {
+    let Prepared { place, call, request_id } = prepared;
+    let client = connect(place.server(), args.timeout.map(Duration::from_secs)).await?;
+    let session = place.session(&client, args).await?;
+    let mut code = exit::SUCCESS;
+    if let Some((tool, arguments)) = call {
+        let request = v1::ExecuteRequest {
+            session_id: session.clone().unwrap_or_default(),
+            request_id: request_id.to_string(),
+            dry_run: args.dry_run,
+            call: Some(Call::Json(v1::JsonCall { name: Some(tool), arguments_json: Some(arguments) })),
+            ..v1::ExecuteRequest::default()
+        };
+        let response = client.execute(request, None).await.map_err(|error| place.explained(error))?;
+        print(&response, args.output);
+        if response.error.is_some() {
+            code = exit::REFUSED;
+        }
     }
-    let arguments = match arguments(&args.arguments) {
-        Ok(arguments) => arguments,
-        Err(error) => {
-            output::complain(&format!("cannot read the arguments from standard input: {error}"));
-            return ExitCode::from(exit::USAGE);
-        }
-    };
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            output::complain(&format!("cannot start: {error}"));
-            return ExitCode::from(exit::CANNOT_START);
-        }
-    };
-    match runtime.block_on(call(&server, session.as_deref(), &args, arguments)) {
-        Ok(reply) => {
-            output::line(&reply.text());
-            ExitCode::from(if reply.is_error { exit::REFUSED } else { exit::SUCCESS })
-        }
-        Err(error) => {
-            output::complain(&explain(&error));
-            ExitCode::from(exit::FAILURE)
+    if let Some(id) = session.filter(|_| args.close_session) {
+        place.close(&client, id).await?;
+    }
+    Ok(code)
+}
+
+fn print(response: &v1::ExecuteResponse, format: Output) {
+    match format {
+        Output::Json => output::line(&protobuf_json::text("toolfs.v1.ExecuteResponse", response)),
+        Output::Text => {
+            let texts = response.content.iter().filter_map(|block| match &block.block {
+                Some(Block::Text(text)) => Some(text.as_str()),
+                Some(Block::Image(_)) | None => None,
+            });
+            output::line(&texts.collect::<Vec<_>>().join("\n"));
         }
     }
 }
 
-async fn call(
-    server: &str,
-    session: Option<&str>,
-    args: &CallArgs,
-    arguments: String,
-) -> Result<ModelReply, Error> {
-    let client = Client::connect(server).await?;
-    let options = CallOptions { dry_run: args.dry_run, ..CallOptions::default() };
-    match session {
-        Some(id) => client.resume_session(id).await?.call(&args.tool, arguments, options).await,
-        None => client.call(&args.tool, arguments, options).await,
-    }
-}
-
-fn arguments(typed: &str) -> std::io::Result<String> {
+fn read_arguments(typed: &str) -> std::io::Result<String> {
     if typed != "-" {
         return Ok(typed.to_owned());
     }
@@ -71,8 +110,38 @@ fn arguments(typed: &str) -> std::io::Result<String> {
     Ok(text)
 }
 
+/// A misspelt variable would be a call elsewhere, or in no session.
+pub(crate) fn refuse_unknown_variables(environment: &Environment) -> Result<(), u8> {
+    let unknown = environment.unknown();
+    for name in &unknown {
+        let similar = similar(name, env::known().into_iter().map(|(name, _)| name));
+        output::complain(&format!("{name}: there is no such setting{}", did_you_mean(&similar)));
+    }
+    if unknown.is_empty() { Ok(()) } else { Err(exit::USAGE) }
+}
+
+/// A runtime for a few calls.
+pub(crate) fn runtime() -> Result<Runtime, u8> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        output::complain(&format!("cannot start: {error}"));
+        exit::CANNOT_START
+    })
+}
+
+/// A client whose calls take at most so long.
+pub(crate) async fn connect(server: &str, timeout: Option<Duration>) -> Result<Client, SessionError> {
+    let mut options = ConnectOptions::DEFAULT;
+    if let Some(timeout) = timeout {
+        options.default_deadline = timeout;
+        options.connect_timeout = options.connect_timeout.min(timeout);
+    }
+    Client::connect_with(server, options)
+        .await
+        .map_err(|error| session::SessionError::Server(explain(&error)))
+}
+
 /// An error with the causes below it, and what to do about the usual one.
-fn explain(error: &Error) -> String {
+pub(crate) fn explain(error: &Error) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(inner) = cause {

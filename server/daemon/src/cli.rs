@@ -1,6 +1,16 @@
-//! The command line as typed. What it means is decided in [`crate::config`], together with the environment.
+//! The command line as typed. What it means is decided in [`crate::config`], together with environment and file.
+//!
+//! The flags of `serve` are those of the table in [`crate::setting`].
+
+mod call;
+mod settings;
+
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use self::call::{CallArgs, Output, ServerArgs, SessionArgs, SessionCommand, SessionKeyArgs};
+pub use self::settings::{LimitArgs, ServeArgs};
 
 /// Serves the filesystem tools of language-model agents (read, write, edit) over gRPC.
 ///
@@ -18,6 +28,7 @@ const AFTER_HELP: &str = "\
 Start here:
   toolfs serve --root .                                  serve this directory to agents on this host
   toolfs call read '{\"file_path\":\"README.md\"}'           one tool call, printed as a model would see it
+  toolfs tools --format anthropic                        the tools, to be pasted into a request to a model
 
 Exit codes: 0 done; 1 failed; 2 wrong usage or configuration; 3 cannot start; 4 the tool refused the call;
 5 calls were cut, at the drain limit or by a second signal.";
@@ -29,8 +40,28 @@ pub enum Command {
     #[command(after_help = SERVE_HELP)]
     Serve(Box<ServeArgs>),
     /// Make one tool call to a running server and print what a model would see.
-    #[command(after_help = CALL_HELP)]
-    Call(CallArgs),
+    #[command(after_help = call::HELP)]
+    Call(Box<CallArgs>),
+    /// Open, list, show and close the sessions of a running server.
+    #[command(subcommand)]
+    Session(SessionCommand),
+    /// Print the tools' definitions, ready to be given to a model.
+    #[command(after_help = TOOLS_HELP)]
+    Tools(Box<ToolsArgs>),
+    /// Show or check the settings that `serve` would run with.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Print a completion script for a shell.
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual pages, one for each command.
+    Man {
+        /// The directory to write them to; without one, the page of `toolfs` itself goes to standard output.
+        directory: Option<PathBuf>,
+    },
 }
 
 const SERVE_HELP: &str = "\
@@ -39,158 +70,102 @@ Examples:
   toolfs serve --root /srv/project=/workspace --listen unix:/run/user/1000/toolfs.sock
   toolfs serve --root . --policy none --durability data
 
-Flags beat the environment variables that their help names, which beat defaults. The server prints a line when it is
-ready, and the next commands to try. SIGTERM or SIGINT drains it; a second signal ends it at once.
+Flags beat the environment variables that their help names, which beat the configuration file, which beats defaults;
+`toolfs config show` tells which won. The server prints a line when it is ready, and the next commands to try. SIGTERM
+or SIGINT drains it; a second signal ends it at once.
 
 Without authentication all callers who reach the server are one identity. TCP addresses beyond loopback need
---allow-remote; a Unix socket is for its owner only.";
+--allow-remote; a Unix socket is for its owner only.
 
-const CALL_HELP: &str = "\
+State and configuration never lie inside a root, where agents could change them.";
+
+const TOOLS_HELP: &str = "\
+Formats:
+  json         name, description, both schemas, section for the system prompt, hints
+  anthropic    `tools` of the Messages API
+  openai       `tools` of the Responses API
+  openai-chat  `tools` of the Chat Completions API, which keeps all but `type` in an object `function`
+  gemini       `tools` of the Gemini API: one object with `functionDeclarations`
+  mcp          the result of `tools/list` of the Model Context Protocol
+
+The section for the system prompt (json: prompt_section) teaches what a schema cannot: give it to the model too.
+Pass the model's arguments on unchanged, as arguments_json of toolfs.v1.JsonCall or to `toolfs call`.";
+
+const COMPLETIONS_HELP: &str = "\
 Examples:
-  toolfs call read '{\"file_path\":\"README.md\",\"limit\":20}'
-  toolfs call write '{\"file_path\":\"new.txt\",\"content\":\"hello\\n\"}'
-  echo '{\"file_path\":\"README.md\"}' | toolfs call read -
+  toolfs completions bash > ~/.local/share/bash-completion/completions/toolfs
+  toolfs completions zsh > \"${fpath[1]}/_toolfs\"
+  toolfs completions fish > ~/.config/fish/completions/toolfs.fish";
 
-Without --session the call has seen nothing: under the default policy it may read and create. Open a session with
-toolfs.v1.SessionService/OpenSession to change what exists.";
-
-/// `toolfs serve`, as typed.
-#[derive(Clone, Debug, Default, Args)]
-pub struct ServeArgs {
-    /// A directory to serve, and the absolute path under which agents see it (default: its real path). Repeatable;
-    /// nested roots are fine. With --provider memory: the name of a tree [env: TOOLFS_ROOT, separated by `:`]
-    #[arg(long = "root", value_name = "DIR[=NAME]")]
-    pub roots: Vec<String>,
-
-    /// Where to listen. Repeatable [default: 127.0.0.1:50051] [env: TOOLFS_LISTEN, separated by `,`]
-    #[arg(long, value_name = "IP:PORT|unix:PATH")]
-    pub listen: Vec<String>,
-
-    /// Allow addresses that other hosts can reach. Nothing authenticates callers there: only behind something that does
-    #[arg(long)]
-    pub allow_remote: bool,
-
-    /// What decides whether a mutation may land: `observation` (only on what the session saw) or `none` [default:
-    /// observation] [env: TOOLFS_POLICY]
-    #[arg(long, value_name = "POLICY")]
-    pub policy: Option<String>,
-
-    /// Where files are: `local` (this disk) or `memory` (scratch, gone at the end) [default: local] [env:
-    /// TOOLFS_PROVIDER]
-    #[arg(long, value_name = "PROVIDER")]
-    pub provider: Option<String>,
-
-    /// Where sessions and observations are kept: `memory` [default: memory] [env: TOOLFS_STATE]
-    #[arg(long, value_name = "STATE")]
-    pub state: Option<String>,
-
-    /// What a success survives: `full` (a power cut), `data` (a power cut, but for the directory entry), `none` (a
-    /// crash of the server) [default: full] [env: TOOLFS_DURABILITY]
-    #[arg(long, value_name = "LEVEL")]
-    pub durability: Option<String>,
-
-    /// A name that no mutation may touch, with all below it, at any depth. Repeatable; given once it replaces the default
-    /// [default: .git]
-    #[arg(long = "protect", value_name = "NAME")]
-    pub protect: Vec<String>,
-
-    /// Protect no names at all
-    #[arg(long, conflicts_with = "protect")]
-    pub protect_nothing: bool,
-
-    /// End a session that was not used for so many seconds; 0: never [default: 86400]
-    #[arg(long, value_name = "SECONDS")]
-    pub session_idle_s: Option<u64>,
-
-    /// How long calls in flight may go on after SIGTERM, in seconds [default: 10]
-    #[arg(long, value_name = "SECONDS")]
-    pub drain_limit_s: Option<u64>,
-
-    /// Limits, as GetCapabilities announces them.
-    #[command(flatten)]
-    pub limits: LimitArgs,
-
-    /// Logging.
-    #[command(flatten)]
-    pub log: LogArgs,
+/// `toolfs config`, as typed.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Print each setting with its value and where that came from.
+    Show {
+        /// How to print them.
+        #[arg(long, value_name = "FORMAT", default_value = "text")]
+        format: ConfigFormat,
+        /// What `serve` would be told.
+        #[command(flatten)]
+        serve: Box<ServeArgs>,
+    },
+    /// Say `ok`, or everything that is wrong with the settings. Nothing is opened or served.
+    Check {
+        /// What `serve` would be told.
+        #[command(flatten)]
+        serve: Box<ServeArgs>,
+    },
 }
 
-/// The limits, as typed.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Limits")]
-pub struct LimitArgs {
-    /// Lines of a read that names no limit [default: 2000]
-    #[arg(long, value_name = "LINES")]
-    pub default_limit_lines: Option<u64>,
-    /// Lines of one read: a larger limit is read as this [default: 2000]
-    #[arg(long, value_name = "LINES")]
-    pub max_limit_lines: Option<u64>,
-    /// Bytes of line text in one read [default: 51200]
-    #[arg(long, value_name = "BYTES")]
-    pub max_window_bytes: Option<u64>,
-    /// Characters of a line before it is cut [default: 2000]
-    #[arg(long, value_name = "CHARS")]
-    pub max_line_chars: Option<u64>,
-    /// Bytes of content in a write [default: 16777216]
-    #[arg(long, value_name = "BYTES")]
-    pub max_content_bytes: Option<u64>,
-    /// Bytes of a file after an edit [default: no limit]
-    #[arg(long, value_name = "BYTES")]
-    pub max_file_bytes: Option<u64>,
-    /// Bytes of old and new content together, beyond which a diff is left out [default: 4194304]
-    #[arg(long, value_name = "BYTES")]
-    pub max_diff_bytes: Option<u64>,
-    /// Bytes of one gRPC message [default: 67108864]
-    #[arg(long, value_name = "BYTES")]
-    pub max_message_bytes: Option<u64>,
-    /// Sessions that are open at once [default: 100000]
-    #[arg(long, value_name = "COUNT")]
-    pub max_sessions: Option<u64>,
-}
-
-/// Logging, as typed.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Logging")]
-pub struct LogArgs {
-    /// What to log to standard error: a level, or a filter as in RUST_LOG [default: info] [env: RUST_LOG, TOOLFS_LOG]
-    #[arg(long = "log", value_name = "FILTER")]
-    pub filter: Option<String>,
-    /// How log lines look [default: text] [env: TOOLFS_LOG_FORMAT]
-    #[arg(long = "log-format", value_name = "FORMAT")]
-    pub format: Option<LogFormat>,
-}
-
-/// How log lines look.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
-    /// For people.
-    #[default]
+/// How `config show` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ConfigFormat {
+    /// A table for people.
     Text,
-    /// One JSON object a line.
+    /// A configuration file that says the same, with origins as comments.
+    Toml,
+    /// For programs.
     Json,
 }
 
-/// `toolfs call`, as typed.
+/// `toolfs tools`, as typed.
 #[derive(Clone, Debug, Args)]
-pub struct CallArgs {
-    /// The server [default: 127.0.0.1:50051] [env: TOOLFS_SERVER]
-    #[arg(long, value_name = "HOST:PORT|unix:PATH")]
+pub struct ToolsArgs {
+    /// What to print.
+    #[arg(long, value_name = "FORMAT", default_value = "json")]
+    pub format: ToolFormat,
+
+    /// The strict form of the schemas: all arguments are required, optional ones may be null. The mark that asks the
+    /// model's side to keep to it is set where the format has one.
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Ask this server for its definitions; else they are made here, for the limits below and in the configuration
+    #[arg(long, value_name = "HOST:PORT|unix:PATH", conflicts_with = "LimitArgs")]
     pub server: Option<String>,
 
-    /// The session to call in, as OpenSession returned it [env: TOOLFS_SESSION]
-    #[arg(long, value_name = "ID")]
-    pub session: Option<String>,
+    /// Limits, which the definitions name.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
 
-    /// Decide and report everything, change nothing
-    #[arg(long)]
-    pub dry_run: bool,
-
-    /// The tool: read, write or edit
-    pub tool: String,
-
-    /// Its arguments, a JSON object; `-` reads them from standard input
-    #[arg(value_name = "JSON|-")]
-    pub arguments: String,
+/// What `toolfs tools` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ToolFormat {
+    /// Everything that there is to know of them.
+    Json,
+    /// Anthropic's Messages API.
+    Anthropic,
+    /// OpenAI's Responses API.
+    #[value(name = "openai")]
+    OpenAi,
+    /// OpenAI's Chat Completions API.
+    #[value(name = "openai-chat")]
+    OpenAiChat,
+    /// Google's Gemini API.
+    Gemini,
+    /// The Model Context Protocol.
+    Mcp,
 }
 
 #[cfg(test)]
@@ -207,11 +182,36 @@ mod tests {
     #[test]
     fn each_variable_is_named_in_the_help() {
         let mut command = Cli::command();
-        let help: String = ["serve", "call"]
+        let help: String = ["serve", "call", "tools"]
             .map(|name| command.find_subcommand_mut(name).unwrap().render_long_help().to_string())
             .concat();
-        for (variable, _) in crate::env::VARIABLES {
-            assert!(help.contains(variable), "{variable}");
+        // The help is wrapped.
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        for (variable, _) in crate::env::known() {
+            assert!(
+                help.contains(&format!("[env: {variable}")) || help.contains(&format!(", {variable}")),
+                "{variable}"
+            );
         }
+    }
+
+    #[test]
+    fn every_flag_of_serve_is_one_of_config_show_and_config_check() {
+        let flags = |path: &[&str]| -> Vec<String> {
+            let mut command = Cli::command();
+            command.build();
+            let command = path.iter().fold(&command, |command, name| command.find_subcommand(name).unwrap());
+            command.get_arguments().filter_map(|arg| arg.get_long()).map(str::to_owned).collect()
+        };
+        let serve = flags(&["serve"]);
+        for command in ["show", "check"] {
+            let flags = flags(&["config", command]);
+            assert!(serve.iter().all(|flag| flags.contains(flag)), "{flags:?}");
+        }
+        let tools = flags(&["tools"]);
+        assert!(
+            tools.contains(&"max-sessions".to_owned()) && !tools.contains(&"listen".to_owned()),
+            "{tools:?}"
+        );
     }
 }

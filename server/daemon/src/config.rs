@@ -1,18 +1,23 @@
-//! Settings as meant: one value each, chosen among flag, environment and default, checked, with its origin in every
-//! error.
+//! Settings as meant: what was chosen, checked, with its origin in every error.
 
-use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use thiserror::Error;
-use toolfs_core::error::FsError;
-use toolfs_core::limit::Limits;
+use toolfs_core::error::{ErrorKind, FsError};
+use toolfs_core::limit::{LimitName, Limits};
 use toolfs_core::protect::ProtectedPatterns;
 use toolfs_provider::capability::Durability;
 
 use crate::address::{Address, AddressError};
-use crate::cli::{LimitArgs, ServeArgs};
+use crate::cli::ServeArgs;
 use crate::env::Environment;
+use crate::placement::{self, PlacementError};
+use crate::setting::Setting;
+use crate::setting::chosen::{Chosen, Trouble};
+use crate::setting::origin::Origin;
+use crate::setting::value::{Value, redacted};
+use crate::telemetry::{self, TelemetryError};
 
 /// Where a server listens unless told otherwise.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:50051";
@@ -20,10 +25,14 @@ pub const DEFAULT_LISTEN: &str = "127.0.0.1:50051";
 /// A server, as meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServeConfig {
-    /// What is served, `DIR[=NAME]` each; never empty.
+    /// What is served, `DIR[=NAME]` each; empty when the provider has roots of its own.
     pub roots: Vec<String>,
     /// Where to listen; never empty.
     pub listen: Vec<Address>,
+    /// Where the provider is served too.
+    pub seam: Option<Address>,
+    /// Where the gate is served too.
+    pub gate: Option<Address>,
     /// The gate.
     pub policy: Policy,
     /// The provider.
@@ -36,73 +45,86 @@ pub struct ServeConfig {
     pub protected: ProtectedPatterns,
     /// How long an unused session lives; `None`: for ever.
     pub session_idle: Option<Duration>,
+    /// How long a result is remembered under its `request_id`.
+    pub request_id_window: Duration,
     /// How long calls in flight may go on at the end.
     pub drain_limit: Duration,
+    /// What is logged, and how.
+    pub log: LogConfig,
     /// The limits in force.
     pub limits: Limits,
+    /// The configuration file, if one was read.
+    pub file: Option<PathBuf>,
+    /// A directory outside of every root for what must be on disk although state is not kept; `None`: there is none.
+    pub scratch: Option<PathBuf>,
 }
 
 /// The choices of `--policy`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// Mutations land only on what the session saw.
     Observation,
     /// Mutations are unconditional.
     None,
+    /// A gate in another process, at `HOST:PORT` or `unix:PATH`.
+    Remote(String),
 }
 
 /// The choices of `--provider`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProviderKind {
     /// This host's disk.
     Local,
     /// Memory.
     Memory,
+    /// A provider in another process, at `HOST:PORT` or `unix:PATH`.
+    Remote(String),
 }
 
 /// The choices of `--state`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     /// Memory: gone with the process.
     Memory,
+    /// This directory.
+    Directory(PathBuf),
 }
 
-/// Where a value came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// This flag.
-    Flag(&'static str),
-    /// This environment variable.
-    Variable(&'static str),
-    /// Nobody said anything.
-    Default,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Origin::Flag(flag) => write!(f, "--{flag}"),
-            Origin::Variable(name) => f.write_str(name),
-            Origin::Default => f.write_str("the default"),
-        }
-    }
+/// Logging, as meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogConfig {
+    /// A filter that was read once already.
+    pub filter: String,
+    /// Who gave it.
+    pub filter_origin: Origin,
+    /// Whether lines are JSON.
+    pub is_json: bool,
 }
 
 /// A setting that cannot be used. The message names its origin and what would do.
 #[derive(Debug, Error)]
 pub enum ConfigError {
+    /// It cannot even be read.
+    #[error(transparent)]
+    Read(#[from] Trouble),
     /// Nothing is to be served.
     #[error("there is nothing to serve: add --root DIR, for instance --root .")]
     NoRoot,
+    /// Roots are given for a provider that has its own.
+    #[error("{0}: a provider in another process has its own roots: leave them out")]
+    RootsOfAnother(Origin),
+    /// Nowhere to listen.
+    #[error("{0}: there is nowhere to listen: name an address, IP:PORT or unix:PATH")]
+    NoAddress(Origin),
     /// A value is none of the choices.
-    #[error("{origin}: `{value}` is not one of {choices}")]
+    #[error("{origin}: `{}` is not {choices}", redacted(.value))]
     Choice {
         /// Who said it.
         origin: Origin,
         /// What.
         value: String,
         /// What would do.
-        choices: String,
+        choices: &'static str,
     },
     /// An address cannot be used.
     #[error("{origin}: {source}")]
@@ -112,221 +134,351 @@ pub enum ConfigError {
         /// Why.
         source: AddressError,
     },
+    /// An address is given twice.
+    #[error(
+        "{origin}: `{address}` is where something else is served already: the {face} needs an address of its own"
+    )]
+    AddressTwice {
+        /// Who said it.
+        origin: Origin,
+        /// The address.
+        address: Address,
+        /// What was to be served there.
+        face: &'static str,
+    },
+    /// There is no gate that could be served.
+    #[error("{0}: there is no gate to serve with `--policy none`")]
+    NoGate(Origin),
+    /// There is no place for state.
+    #[error(
+        "there is no home directory to keep state in: add --state PATH, or --state memory to keep it to the process"
+    )]
+    NoStatePlace,
     /// A limit or a protected name is out of range.
-    #[error("{}", .0.message())]
-    Value(FsError),
+    #[error("{origin}: {}", .error.message())]
+    Value {
+        /// Who said it.
+        origin: Origin,
+        /// Why.
+        error: FsError,
+    },
+    /// A filter is none.
+    #[error(transparent)]
+    Telemetry(#[from] TelemetryError),
+    /// A file of the server would lie where agents write.
+    #[error(transparent)]
+    Placement(#[from] PlacementError),
+}
+
+/// What is wrong, while the rest is looked at all the same.
+#[derive(Debug, Default)]
+struct Complaints(Vec<ConfigError>);
+
+impl Complaints {
+    /// The value, or a stand-in beside a complaint, with which nothing is ever run.
+    fn or<T, E: Into<ConfigError>>(&mut self, result: Result<T, E>, stand_in: T) -> T {
+        result.unwrap_or_else(|error| {
+            self.0.push(error.into());
+            stand_in
+        })
+    }
+}
+
+/// What was chosen and what it means, or everything that is wrong with it.
+#[derive(Debug)]
+pub struct Resolved {
+    /// Each setting with its origin.
+    pub chosen: Chosen,
+    /// The server, or why there is none; never an empty list.
+    pub config: Result<ServeConfig, Vec<ConfigError>>,
+}
+
+impl Resolved {
+    /// Hears flags, environment and file, and checks what they say. Nothing is opened, but for the file.
+    pub fn of(args: &ServeArgs, environment: &Environment) -> Resolved {
+        let (mut chosen, troubles) = Chosen::hear(&args.said, environment, args.config.as_deref());
+        let mut complaints = Complaints(troubles.into_iter().map(ConfigError::Read).collect());
+        let config = ServeConfig::check(&mut chosen, environment, &mut complaints);
+        let config = if complaints.0.is_empty() { Ok(config) } else { Err(complaints.0) };
+        Resolved { chosen, config }
+    }
+}
+
+/// The limits alone, for commands that need nothing else.
+///
+/// # Errors
+/// Everything that is wrong.
+pub fn limits_of(
+    args: &crate::cli::LimitArgs,
+    environment: &Environment,
+) -> Result<Limits, Vec<ConfigError>> {
+    let (mut chosen, troubles) = Chosen::hear(&args.said, environment, args.config.as_deref());
+    let mut complaints = Complaints(troubles.into_iter().map(ConfigError::Read).collect());
+    let limits = limits(&mut chosen, &mut complaints);
+    if complaints.0.is_empty() { Ok(limits) } else { Err(complaints.0) }
 }
 
 impl ServeConfig {
     /// Chooses and checks every setting.
     ///
     /// # Errors
-    /// The first [`ConfigError`].
-    pub fn resolve(args: ServeArgs, environment: &Environment) -> Result<ServeConfig, ConfigError> {
-        let roots = choose_list(args.roots, environment, "root", "TOOLFS_ROOT", ':').0;
-        if roots.is_empty() {
-            return Err(ConfigError::NoRoot);
+    /// Everything that is wrong.
+    pub fn resolve(args: &ServeArgs, environment: &Environment) -> Result<ServeConfig, Vec<ConfigError>> {
+        Resolved::of(args, environment).config
+    }
+
+    fn check(chosen: &mut Chosen, environment: &Environment, complaints: &mut Complaints) -> ServeConfig {
+        let provider = complaints.or(provider(chosen), ProviderKind::Local);
+        let policy = complaints.or(policy(chosen), Policy::Observation);
+        let roots = chosen.list(Setting::Roots).to_vec();
+        let of_roots = match (&provider, roots.is_empty()) {
+            (ProviderKind::Remote(_), false) => {
+                Err(ConfigError::RootsOfAnother(chosen.origin(Setting::Roots).clone()))
+            }
+            (ProviderKind::Local | ProviderKind::Memory, true) => Err(ConfigError::NoRoot),
+            (ProviderKind::Remote(_), true) | (ProviderKind::Local | ProviderKind::Memory, false) => Ok(()),
+        };
+        complaints.or(of_roots, ());
+
+        let listen = listen(chosen, complaints);
+        let seam = own_address(chosen, Setting::ServeSeam, "seam", &listen, complaints);
+        let others: Vec<Address> = listen.iter().chain(&seam).cloned().collect();
+        let gate = own_address(chosen, Setting::ServeGate, "gate", &others, complaints);
+        if gate.is_some() && policy == Policy::None {
+            complaints.0.push(ConfigError::NoGate(chosen.origin(Setting::ServeGate).clone()));
         }
 
-        let (typed, origin) = choose_list(args.listen, environment, "listen", "TOOLFS_LISTEN", ',');
-        let typed = if typed.is_empty() { vec![DEFAULT_LISTEN.to_owned()] } else { typed };
-        let listen = typed
-            .iter()
-            .map(|text| Address::parse(text).and_then(|address| address.checked(args.allow_remote)))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|source| ConfigError::Address { origin, source })?;
-
-        let policy = one_of(
-            choose(args.policy, environment, "policy", "TOOLFS_POLICY"),
-            &[("observation", Policy::Observation), ("none", Policy::None)],
-        )?;
-        let provider = one_of(
-            choose(args.provider, environment, "provider", "TOOLFS_PROVIDER"),
-            &[("local", ProviderKind::Local), ("memory", ProviderKind::Memory)],
-        )?;
-        let state =
-            one_of(choose(args.state, environment, "state", "TOOLFS_STATE"), &[("memory", State::Memory)])?;
-        let durability = one_of(
-            choose(args.durability, environment, "durability", "TOOLFS_DURABILITY"),
-            &[("full", Durability::Full), ("data", Durability::Data), ("none", Durability::None)],
-        )?;
-
-        Ok(ServeConfig {
+        let state = complaints.or(state(chosen, environment, &provider, &roots), State::Memory);
+        let protected = ProtectedPatterns::new(chosen.list(Setting::Protect).to_vec())
+            .map_err(|error| ConfigError::Value { origin: chosen.origin(Setting::Protect).clone(), error });
+        let seconds = |setting| Duration::from_secs(chosen.whole(setting).unwrap_or_default());
+        let idle = seconds(Setting::SessionIdle);
+        let scratch = match provider {
+            ProviderKind::Local => placement::scratch(environment, &roots),
+            ProviderKind::Memory | ProviderKind::Remote(_) => None,
+        };
+        let config = ServeConfig {
             roots,
             listen,
+            seam,
+            gate,
             policy,
             provider,
             state,
-            durability,
-            protected: protected(args.protect, args.protect_nothing)?,
-            session_idle: match args.session_idle_s {
-                None => Some(Duration::from_secs(86_400)),
-                Some(0) => None,
-                Some(seconds) => Some(Duration::from_secs(seconds)),
+            durability: match chosen.text(Setting::Durability) {
+                Some("none") => Durability::None,
+                Some("data") => Durability::Data,
+                Some(_) | None => Durability::Full,
             },
-            drain_limit: Duration::from_secs(args.drain_limit_s.unwrap_or(10)),
-            limits: limits(&args.limits).validated().map_err(ConfigError::Value)?,
+            protected: complaints.or(protected, ProtectedPatterns::default()),
+            session_idle: (!idle.is_zero()).then_some(idle),
+            request_id_window: seconds(Setting::RequestIdWindow),
+            drain_limit: seconds(Setting::DrainLimit),
+            log: LogConfig {
+                filter: chosen.text(Setting::LogFilter).unwrap_or_default().to_owned(),
+                filter_origin: chosen.origin(Setting::LogFilter).clone(),
+                is_json: chosen.text(Setting::LogFormat) == Some("json"),
+            },
+            limits: limits(chosen, complaints),
+            file: chosen.file.as_ref().map(|file| file.path.clone()),
+            scratch,
+        };
+        complaints.or(telemetry::check(&config.log, environment), ());
+        complaints.0.extend(placement::check(&config).into_iter().map(ConfigError::Placement));
+        config
+    }
+}
+
+fn provider(chosen: &Chosen) -> Result<ProviderKind, ConfigError> {
+    match chosen.text(Setting::Provider).unwrap_or_default() {
+        "local" => Ok(ProviderKind::Local),
+        "memory" => Ok(ProviderKind::Memory),
+        other => peer(
+            chosen,
+            Setting::Provider,
+            other,
+            "one of `local`, `memory`, or grpc://HOST:PORT or unix:PATH",
+        )
+        .map(ProviderKind::Remote),
+    }
+}
+
+fn policy(chosen: &Chosen) -> Result<Policy, ConfigError> {
+    match chosen.text(Setting::Policy).unwrap_or_default() {
+        "observation" => Ok(Policy::Observation),
+        "none" => Ok(Policy::None),
+        other => peer(
+            chosen,
+            Setting::Policy,
+            other,
+            "one of `observation`, `none`, or grpc://HOST:PORT or unix:PATH",
+        )
+        .map(Policy::Remote),
+    }
+}
+
+/// The address of another process, as the clients of this workspace spell it.
+fn peer(chosen: &Chosen, setting: Setting, text: &str, choices: &'static str) -> Result<String, ConfigError> {
+    let host = ["grpc://", "http://"].iter().find_map(|scheme| text.strip_prefix(scheme));
+    let is_host = |host: &&str| {
+        host.rsplit_once(':').is_some_and(|(name, port)| {
+            !name.is_empty()
+                && !name.contains(['/', '@', '?', '#'])
+                && port.parse::<u16>().is_ok_and(|port| port > 0)
         })
-    }
-}
-
-/// One setting: the flag beats the variable, which beats the default.
-pub(crate) fn choose(
-    typed: Option<String>,
-    environment: &Environment,
-    flag: &'static str,
-    variable: &'static str,
-) -> (Option<String>, Origin) {
-    match (typed, environment.get(variable)) {
-        (Some(value), _) => (Some(value), Origin::Flag(flag)),
-        (None, Some(value)) => (Some(value.to_owned()), Origin::Variable(variable)),
-        (None, None) => (None, Origin::Default),
-    }
-}
-
-fn choose_list(
-    typed: Vec<String>,
-    environment: &Environment,
-    flag: &'static str,
-    variable: &'static str,
-    separator: char,
-) -> (Vec<String>, Origin) {
-    if !typed.is_empty() {
-        return (typed, Origin::Flag(flag));
-    }
-    match environment.get(variable) {
-        Some(list) => {
-            let values = list.split(separator).filter(|value| !value.is_empty()).map(str::to_owned).collect();
-            (values, Origin::Variable(variable))
-        }
-        None => (Vec::new(), Origin::Default),
-    }
-}
-
-/// The choice that a value names; the first one is the default.
-fn one_of<T: Copy>(
-    (value, origin): (Option<String>, Origin),
-    choices: &[(&str, T)],
-) -> Result<T, ConfigError> {
-    let Some(value) = value else {
-        return Ok(choices[0].1);
     };
-    choices.iter().find(|(name, _)| *name == value).map(|(_, choice)| *choice).ok_or_else(|| {
-        let names: Vec<String> = choices.iter().map(|(name, _)| format!("`{name}`")).collect();
-        ConfigError::Choice { origin, value, choices: names.join(", ") }
-    })
-}
-
-fn protected(names: Vec<String>, nothing: bool) -> Result<ProtectedPatterns, ConfigError> {
-    match (nothing, names.is_empty()) {
-        (false, true) => Ok(ProtectedPatterns::default()),
-        (true, _) => ProtectedPatterns::new(Vec::new()).map_err(ConfigError::Value),
-        (false, false) => ProtectedPatterns::new(names).map_err(ConfigError::Value),
+    match (host.map(|host| host.trim_end_matches('/')).filter(is_host), text.strip_prefix("unix:")) {
+        (Some(host), _) => Ok(host.to_owned()),
+        (None, Some(path)) if !path.is_empty() => {
+            Ok(format!("unix:{}", path.strip_prefix("//").unwrap_or(path)))
+        }
+        (None, _) => {
+            let origin = chosen.origin(setting).clone();
+            Err(ConfigError::Choice { origin, value: text.to_owned(), choices })
+        }
     }
 }
 
-fn limits(typed: &LimitArgs) -> Limits {
-    let default = Limits::DEFAULT;
-    Limits {
-        default_limit_lines: typed.default_limit_lines.unwrap_or_else(|| {
-            // A lower maximum alone is a complete wish.
-            default.default_limit_lines.min(typed.max_limit_lines.unwrap_or(u64::MAX)).max(1)
+fn listen(chosen: &Chosen, complaints: &mut Complaints) -> Vec<Address> {
+    let origin = chosen.origin(Setting::Listen);
+    let typed = chosen.list(Setting::Listen);
+    if typed.is_empty() {
+        complaints.0.push(ConfigError::NoAddress(origin.clone()));
+    }
+    let mut listen = Vec::new();
+    for text in typed {
+        match address(chosen, text) {
+            Ok(address) => listen.push(address),
+            Err(source) => complaints.0.push(ConfigError::Address { origin: origin.clone(), source }),
+        }
+    }
+    listen
+}
+
+/// An address for one thing alone: whoever may reach the tools is not to reach past them by mistake.
+fn own_address(
+    chosen: &Chosen,
+    setting: Setting,
+    face: &'static str,
+    others: &[Address],
+    complaints: &mut Complaints,
+) -> Option<Address> {
+    let text = chosen.text(setting)?;
+    let origin = chosen.origin(setting).clone();
+    match address(chosen, text) {
+        Ok(address) if others.iter().any(|other| other.is_same(&address)) => {
+            complaints.0.push(ConfigError::AddressTwice { origin, address, face });
+            None
+        }
+        Ok(address) => Some(address),
+        Err(source) => {
+            complaints.0.push(ConfigError::Address { origin, source });
+            None
+        }
+    }
+}
+
+fn address(chosen: &Chosen, text: &str) -> Result<Address, AddressError> {
+    Address::parse(text)?.checked(chosen.switch(Setting::AllowRemote))
+}
+
+/// `memory`, a path, or the usual place. A word without a slash is no path: it would rather be a mistyped `memory`.
+fn state(
+    chosen: &mut Chosen,
+    environment: &Environment,
+    provider: &ProviderKind,
+    roots: &[String],
+) -> Result<State, ConfigError> {
+    if chosen.value(Setting::State).is_none() {
+        let directory = |identities| {
+            placement::usual_state_directory(environment, identities).ok_or(ConfigError::NoStatePlace)
+        };
+        let place = match provider {
+            ProviderKind::Memory => "memory".to_owned(),
+            ProviderKind::Local => directory(placement::identities(roots))?.display().to_string(),
+            ProviderKind::Remote(address) => {
+                directory(vec![address.clone().into_bytes()])?.display().to_string()
+            }
+        };
+        chosen.derive(Setting::State, Value::Text(place));
+    }
+    match chosen.text(Setting::State).unwrap_or_default() {
+        "memory" => Ok(State::Memory),
+        path if path.contains('/') && !path.contains("://") => Ok(State::Directory(path.into())),
+        other => Err(ConfigError::Choice {
+            origin: chosen.origin(Setting::State).clone(),
+            value: other.to_owned(),
+            choices: "`memory`, nor the path of a directory: write ./NAME for one here",
         }),
-        max_limit_lines: typed.max_limit_lines.unwrap_or(default.max_limit_lines),
-        max_window_bytes: typed.max_window_bytes.unwrap_or(default.max_window_bytes),
-        max_line_chars: typed.max_line_chars.unwrap_or(default.max_line_chars),
-        max_content_bytes: typed.max_content_bytes.unwrap_or(default.max_content_bytes),
-        max_file_bytes: typed.max_file_bytes.or(default.max_file_bytes),
-        max_diff_bytes: typed.max_diff_bytes.unwrap_or(default.max_diff_bytes),
-        max_message_bytes: typed.max_message_bytes.unwrap_or(default.max_message_bytes),
-        max_sessions: typed.max_sessions.unwrap_or(default.max_sessions),
-        ..default
+    }
+}
+
+/// Every limit that breaks a rule is told: one that did is put right in thought, and the others are looked at again.
+fn limits(chosen: &mut Chosen, complaints: &mut Complaints) -> Limits {
+    let max_lines = Setting::Limit(LimitName::MaxLimitLines);
+    if let Some(max) = chosen.whole(max_lines) {
+        // A lower maximum alone is a complete wish.
+        let default = Limits::DEFAULT.default_limit_lines.min(max);
+        chosen.derive(Setting::Limit(LimitName::DefaultLimitLines), Value::Whole(default));
+    }
+    let mut limits = Limits::DEFAULT;
+    for name in LimitName::ALL {
+        if let Some(value) = chosen.whole(Setting::Limit(name)) {
+            set(&mut limits, name, value);
+        }
+    }
+    for _ in LimitName::ALL {
+        let error = match limits.clone().validated() {
+            Ok(limits) => return limits,
+            Err(error) => error,
+        };
+        let broken = if let ErrorKind::InvalidArgument { field, .. } = error.kind() {
+            LimitName::ALL.into_iter().find(|name| name.as_str() == field)
+        } else {
+            None
+        };
+        let origin = broken.map_or(Origin::Default, |name| chosen.origin(Setting::Limit(name)).clone());
+        complaints.0.push(ConfigError::Value { origin, error });
+        match broken {
+            // The one rule that sets an upper bound.
+            Some(LimitName::DefaultLimitLines) => limits.default_limit_lines = 1,
+            Some(name) => set(&mut limits, name, u64::MAX),
+            None => break,
+        }
+    }
+    Limits::DEFAULT
+}
+
+fn set(limits: &mut Limits, name: LimitName, value: u64) {
+    match name {
+        LimitName::DefaultLimitLines => limits.default_limit_lines = value,
+        LimitName::MaxLimitLines => limits.max_limit_lines = value,
+        LimitName::MaxWindowBytes => limits.max_window_bytes = value,
+        LimitName::MaxLineChars => limits.max_line_chars = value,
+        LimitName::MaxContentBytes => limits.max_content_bytes = value,
+        LimitName::MaxFileBytes => limits.max_file_bytes = Some(value),
+        LimitName::MaxReadBytes => limits.max_read_bytes = value,
+        LimitName::MaxDiffBytes => limits.max_diff_bytes = value,
+        LimitName::MaxMessageBytes => limits.max_message_bytes = value,
+        LimitName::MaxPathBytes => limits.max_path_bytes = value,
+        LimitName::NearMissBytes => limits.near_miss_bytes = value,
+        LimitName::NearMissMs => limits.near_miss_ms = value,
+        LimitName::MaxSessions => limits.max_sessions = value,
+        LimitName::WriteBehindMs => limits.write_behind_ms = value,
+        LimitName::MaxRememberedBytes => limits.max_remembered_bytes = value,
+    }
+}
+
+/// What a command line means in an environment that says nothing.
+#[cfg(test)]
+pub(crate) fn of_arguments(arguments: &[&str]) -> ServeConfig {
+    use clap::Parser as _;
+
+    match crate::cli::Cli::parse_from(["toolfs", "serve"].iter().chain(arguments)).command {
+        crate::cli::Command::Serve(args) => ServeConfig::resolve(&args, &Environment::default()).unwrap(),
+        other => panic!("{other:?}"),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn args(change: impl FnOnce(&mut ServeArgs)) -> ServeArgs {
-        let mut args = ServeArgs { roots: vec![".".into()], ..ServeArgs::default() };
-        change(&mut args);
-        args
-    }
-
-    fn resolve(
-        change: impl FnOnce(&mut ServeArgs),
-        variables: &[(&str, &str)],
-    ) -> Result<ServeConfig, String> {
-        ServeConfig::resolve(args(change), &Environment::of(variables)).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn flag_beats_variable_beats_default() {
-        let cases = [
-            (None, None, Policy::Observation),
-            (None, Some(""), Policy::Observation),
-            (None, Some("none"), Policy::None),
-            (Some("observation"), Some("none"), Policy::Observation),
-            (Some("none"), Some("observation"), Policy::None),
-        ];
-        for (flag, variable, expected) in cases {
-            let variables: Vec<(&str, &str)> =
-                variable.map(|value| ("TOOLFS_POLICY", value)).into_iter().collect();
-            let config = resolve(|args| args.policy = flag.map(str::to_owned), &variables).unwrap();
-            assert_eq!(config.policy, expected, "{flag:?} {variable:?}");
-        }
-    }
-
-    #[test]
-    fn a_wrong_value_is_told_with_its_origin_and_the_choices() {
-        let flag = resolve(|args| args.durability = Some("ful".into()), &[]).unwrap_err();
-        assert_eq!(flag, "--durability: `ful` is not one of `full`, `data`, `none`");
-        let variable = resolve(|_| {}, &[("TOOLFS_PROVIDER", "disk")]).unwrap_err();
-        assert_eq!(variable, "TOOLFS_PROVIDER: `disk` is not one of `local`, `memory`");
-        let address = resolve(|_| {}, &[("TOOLFS_LISTEN", "0.0.0.0:1")]).unwrap_err();
-        assert!(
-            address.starts_with("TOOLFS_LISTEN: `0.0.0.0:1` can be reached from other hosts"),
-            "{address}"
-        );
-        let limit = resolve(|args| args.limits.max_window_bytes = Some(10), &[]).unwrap_err();
-        assert!(limit.contains("`max_window_bytes` was 10"), "{limit}");
-    }
-
-    #[test]
-    fn lists_come_from_repeated_flags_or_one_variable() {
-        let variables = [("TOOLFS_ROOT", "/a:/b=/w"), ("TOOLFS_LISTEN", "127.0.0.1:1,unix:/s")];
-        let config = ServeConfig::resolve(ServeArgs::default(), &Environment::of(&variables)).unwrap();
-        assert_eq!(config.roots, ["/a", "/b=/w"]);
-        assert_eq!(config.listen.len(), 2);
-
-        let config = resolve(|args| args.listen = vec!["unix:/t".into()], &variables).unwrap();
-        assert_eq!(config.roots, ["."]);
-        assert_eq!(config.listen, [Address::Unix("/t".into())]);
-    }
-
-    #[test]
-    fn nothing_to_serve_says_what_to_add() {
-        let error = ServeConfig::resolve(ServeArgs::default(), &Environment::default()).unwrap_err();
-        assert!(error.to_string().contains("--root"));
-    }
-
-    #[test]
-    fn a_lower_maximum_of_lines_lowers_the_default_too() {
-        let config = resolve(|args| args.limits.max_limit_lines = Some(50), &[]).unwrap();
-        assert_eq!(config.limits.default_limit_lines, 50);
-        let zero = resolve(|args| args.limits.max_limit_lines = Some(0), &[]).unwrap_err();
-        assert!(
-            zero.contains("`max_limit_lines` was 0"),
-            "the limit that was given is the one to blame: {zero}"
-        );
-    }
-
-    #[test]
-    fn protection_can_be_replaced_and_switched_off() {
-        let names = |change: fn(&mut ServeArgs)| resolve(change, &[]).unwrap().protected.names().to_vec();
-        assert_eq!(names(|_| {}), [".git"]);
-        assert_eq!(names(|args| args.protect = vec![".svn".into()]), [".svn"]);
-        assert_eq!(names(|args| args.protect_nothing = true), Vec::<String>::new());
-    }
-}
+mod tests;

@@ -8,7 +8,18 @@ pub(crate) fn line(text: &str) {
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
 }
 
+/// Writes to standard output as it is.
+pub(crate) fn bytes(text: &[u8]) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text).and_then(|()| out.flush());
+}
+
 /// Writes a line to standard error.
 pub(crate) fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "toolfs: {text}");
+    note(&format!("toolfs: {text}"));
+}
+
+/// Writes a line to standard error that is no complaint.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
 }

@@ -4,17 +4,30 @@ use std::fmt::Write as _;
 
 use crate::address::Address;
 
+/// Where a server listens.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listening {
+    /// For agents.
+    pub tools: Vec<Address>,
+    /// For other servers that use its provider.
+    pub seam: Option<Address>,
+    /// For other servers that use its gate.
+    pub gate: Option<Address>,
+}
+
 /// What the ready line tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ready {
     /// Where the server listens.
-    pub listen: Vec<Address>,
+    pub listening: Listening,
     /// The roots as agents see them.
     pub roots: Vec<String>,
     /// The policy's name.
     pub policy: String,
     /// The provider's name.
     pub provider: String,
+    /// Where state is kept.
+    pub state: String,
     /// A file that can be read, absolute, if one was found in the first root.
     pub sample: Option<String>,
 }
@@ -22,14 +35,20 @@ pub struct Ready {
 impl Ready {
     /// The ready line, and one line for each way to make a first call.
     pub fn text(&self) -> String {
-        let listen: Vec<String> = self.listen.iter().map(Address::to_string).collect();
+        let listen: Vec<String> = self.listening.tools.iter().map(Address::to_string).collect();
         let mut text = format!(
-            "toolfs ready: listening on {}, serving {} (provider {}, policy {})",
+            "toolfs ready: listening on {}, serving {} (provider {}, policy {}, state {})",
             listen.join(" and "),
             self.roots.join(" and "),
             self.provider,
-            self.policy
+            self.policy,
+            self.state
         );
+        for (face, address) in [("seam", &self.listening.seam), ("gate", &self.listening.gate)] {
+            if let Some(address) = address {
+                let _ = write!(text, "; {face} on {address}");
+            }
+        }
         let (request, method) = match &self.sample {
             Some(path) => {
                 let call = serde_json::json!({"read": {"file_path": path, "limit": 20}});
@@ -38,7 +57,7 @@ impl Ready {
             None => ("{}".to_owned(), "toolfs.v1.ToolService/ListTools"),
         };
         let request = shell_quoted(&request);
-        if let Some(address) = self.listen.first() {
+        if let Some(address) = self.listening.tools.first() {
             let (grpcurl, buf) = match address {
                 Address::Tcp(address) => (
                     format!("grpcurl -plaintext -d {request} {address} {method}"),
@@ -76,10 +95,15 @@ mod tests {
 
     fn ready(listen: &str, sample: Option<&str>) -> String {
         Ready {
-            listen: vec![Address::parse(listen).unwrap()],
+            listening: Listening {
+                tools: vec![Address::parse(listen).unwrap()],
+                seam: Some(Address::parse("127.0.0.1:7").unwrap()),
+                gate: None,
+            },
             roots: vec!["/workspace".into()],
             policy: "observation".into(),
             provider: "local".into(),
+            state: "/state".into(),
             sample: sample.map(str::to_owned),
         }
         .text()
@@ -91,7 +115,8 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[0],
-            "toolfs ready: listening on 127.0.0.1:50051, serving /workspace (provider local, policy observation)"
+            "toolfs ready: listening on 127.0.0.1:50051, serving /workspace (provider local, policy observation, state \
+             /state); seam on 127.0.0.1:7"
         );
         assert_eq!(
             lines[1],

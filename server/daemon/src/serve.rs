@@ -6,18 +6,23 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use thiserror::Error;
 use tokio::runtime::Runtime;
 use toolfs_core::error::{Code, FsError};
-use toolfs_grpc::{Drain, ServeError, Server};
+use toolfs_grpc::{Drain, Listener, ServeError, Server};
+use toolfs_state_embedded::StateError;
 use toolfs_tools::Executor;
 
-use crate::address::{AddressError, Bound};
+use crate::address::{Address, AddressError, Bound, SocketFile};
 use crate::cli::ServeArgs;
 use crate::config::ServeConfig;
 use crate::env::Environment;
+use crate::placement::PlacementError;
+use crate::ready::{Listening, Ready};
 use crate::telemetry::Telemetry;
-use crate::{exit, output, ready, signal, wiring};
+use crate::wiring::{WireError, Wired};
+use crate::{exit, output, signal, wiring};
 
 /// How often sessions that expired are looked for.
 const SESSION_SWEEP: Duration = Duration::from_secs(60);
@@ -32,6 +37,12 @@ pub enum RunError {
     /// Something of the configuration cannot be opened.
     #[error("{}", describe(.0))]
     Open(FsError),
+    /// The state cannot be opened.
+    #[error("{}", with_causes(.0))]
+    State(StateError),
+    /// A file of the server lies inside a root.
+    #[error(transparent)]
+    Placement(PlacementError),
     /// An address cannot be listened on.
     #[error(transparent)]
     Address(#[from] AddressError),
@@ -44,14 +55,25 @@ impl RunError {
     fn exit_code(&self) -> u8 {
         match self {
             RunError::Open(error) if error.code() == Code::InvalidArgument => exit::USAGE,
-            RunError::Open(_) | RunError::Address(_) => exit::CANNOT_START,
+            RunError::Placement(_) => exit::USAGE,
+            RunError::Open(_) | RunError::State(_) | RunError::Address(_) => exit::CANNOT_START,
             RunError::Serve(_) => exit::FAILURE,
         }
     }
 }
 
+impl From<WireError> for RunError {
+    fn from(error: WireError) -> RunError {
+        match error {
+            WireError::Open(error) => RunError::Open(error),
+            WireError::State(error) => RunError::State(error),
+            WireError::Placement(error) => RunError::Placement(error),
+        }
+    }
+}
+
 /// Runs the command.
-pub fn main(args: Box<ServeArgs>, environment: &Environment) -> ExitCode {
+pub fn main(args: &ServeArgs, environment: &Environment) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -59,22 +81,35 @@ pub fn main(args: Box<ServeArgs>, environment: &Environment) -> ExitCode {
             return ExitCode::from(exit::CANNOT_START);
         }
     };
-    let code = run_on(&runtime, *args, environment);
+    let code = run_on(&runtime, args, environment);
     leave(runtime);
     ExitCode::from(code)
 }
 
-/// Logging before configuration, configuration before binding, binding before ready.
-fn run_on(runtime: &Runtime, args: ServeArgs, environment: &Environment) -> u8 {
+/// Configuration before logging, logging before binding, binding before ready.
+fn run_on(runtime: &Runtime, args: &ServeArgs, environment: &Environment) -> u8 {
     let _inside = runtime.enter();
-    let telemetry = match Telemetry::start(&args.log, environment) {
-        Ok(telemetry) => telemetry,
-        Err(error) => return refuse(&error),
-    };
     let config = match ServeConfig::resolve(args, environment) {
         Ok(config) => config,
-        Err(error) => return refuse(&error),
+        Err(errors) => {
+            for error in errors {
+                output::complain(&error.to_string());
+            }
+            return exit::USAGE;
+        }
     };
+    let telemetry = match Telemetry::start(&config.log, environment) {
+        Ok(telemetry) => telemetry,
+        Err(error) => {
+            output::complain(&error.to_string());
+            return exit::USAGE;
+        }
+    };
+    #[cfg(feature = "planted-faults")]
+    if let Err(error) = plant(environment) {
+        output::complain(&error);
+        return exit::USAGE;
+    }
     let code = runtime.block_on(async {
         let shutdown = match signal::survive_file_size_limit().and_then(|()| signal::shutdown()) {
             Ok(shutdown) => shutdown,
@@ -101,6 +136,23 @@ fn run_on(runtime: &Runtime, args: ServeArgs, environment: &Environment) -> u8 {
     code
 }
 
+/// Plants the fault that the environment names, and says so where nobody can miss it.
+#[cfg(feature = "planted-faults")]
+fn plant(environment: &Environment) -> Result<(), String> {
+    use toolfs_core::planted::Fault;
+
+    let Some(name) = environment.get(crate::env::PLANTED_FAULT) else { return Ok(()) };
+    let Some(fault) = Fault::parse(name) else {
+        let names = Fault::ALL.map(|fault| format!("`{}`", fault.as_str())).join(", ");
+        return Err(format!("{}: `{name}` is not one of {names}", crate::env::PLANTED_FAULT));
+    };
+    fault.plant();
+    output::complain(&format!(
+        "WARNING: THE FAULT `{name}` IS PLANTED. This server breaks its promises on purpose; it is for proofs only."
+    ));
+    Ok(())
+}
+
 /// Lets go of the runtime. Dropping it would wait for calls that hang in the kernel, on a dead disk for instance, and
 /// the drain limit would be none.
 fn leave(runtime: Runtime) {
@@ -114,31 +166,95 @@ fn leave(runtime: Runtime) {
 pub async fn run(
     config: ServeConfig,
     shutdown: impl Future<Output = ()> + Send + 'static,
-    on_ready: impl FnOnce(ready::Ready),
+    on_ready: impl FnOnce(Ready),
 ) -> Result<Drain, RunError> {
     // First of all, so that of two servers for one address the second touches nothing else.
-    let mut listeners = Vec::new();
-    let mut addresses = Vec::new();
-    // Dropped last: a socket is there as long as somebody may still be served on it.
-    let mut sockets = Vec::new();
+    let mut listeners = Listeners::default();
     for address in &config.listen {
-        let Bound { address, listener, socket } = address.bind().await?;
-        listeners.push(listener);
-        addresses.push(address);
-        sockets.extend(socket);
+        let (address, listener) = listeners.bind(address).await?;
+        listeners.listening.tools.push(address);
+        listeners.tools.push(listener);
     }
-    let wired = wiring::wire(&config).map_err(RunError::Open)?;
-    let ready = wiring::ready(&wired, &config, addresses).await.map_err(RunError::Open)?;
-    let server = Server::new(Arc::clone(&wired.executor), wiring::serve_options(&config));
-    tracing::info!(roots = ?ready.roots, provider = %ready.provider, policy = %ready.policy, "serving");
+    if let Some(address) = &config.seam {
+        let (address, listener) = listeners.bind(address).await?;
+        listeners.listening.seam = Some(address);
+        listeners.seam.push(listener);
+    }
+    if let Some(address) = &config.gate {
+        let (address, listener) = listeners.bind(address).await?;
+        listeners.listening.gate = Some(address);
+        listeners.gate.push(listener);
+    }
+    let wired = wiring::wire(&config)?;
+    let ready = wiring::ready(&wired, &config, listeners.listening).await.map_err(RunError::Open)?;
+    tracing::info!(
+        roots = ?ready.roots, provider = %ready.provider, policy = %ready.policy, state = %ready.state, "serving"
+    );
+
+    let options = wiring::serve_options(&config);
+    let shutdown = shutdown.shared();
+    let tools =
+        Server::new(Arc::clone(&wired.executor), options.clone()).serve(listeners.tools, shutdown.clone());
+    let seam = Server::of_seam(Arc::clone(&wired.provider), options.clone());
+    let seam = serve_if_any(seam, listeners.seam, shutdown.clone());
+    let gate = async {
+        match &wired.gate {
+            Some(gate) => {
+                serve_if_any(Server::of_gate(Arc::clone(gate), options), listeners.gate, shutdown).await
+            }
+            None => Ok(Drain::Complete),
+        }
+    };
     on_ready(ready);
-    let drain = tokio::select! {
-        drain = server.serve(listeners, shutdown) => drain?,
+    let (tools, seam, gate) = tokio::select! {
+        drains = async { tokio::try_join!(tools, seam, gate) } => drains?,
         never = end_idle_sessions(&wired.executor) => match never {},
     };
-    drop(sockets);
+    let Wired { executor, provider, gate: policy, stores } = wired;
+    drop((executor, provider, policy));
+    stores.close().await;
+    drop(listeners.sockets);
+    let drain = [tools, seam, gate].into_iter().fold(Drain::Complete, worse);
     tracing::info!(?drain, "no longer serving");
     Ok(drain)
+}
+
+/// What is listened on, by what is served there.
+#[derive(Default)]
+struct Listeners {
+    tools: Vec<Listener>,
+    seam: Vec<Listener>,
+    gate: Vec<Listener>,
+    listening: Listening,
+    // Dropped last: a socket is there as long as somebody may still be served on it.
+    sockets: Vec<SocketFile>,
+}
+
+impl Listeners {
+    async fn bind(&mut self, address: &Address) -> Result<(Address, Listener), AddressError> {
+        let Bound { address, listener, socket } = address.bind().await?;
+        self.sockets.extend(socket);
+        Ok((address, listener))
+    }
+}
+
+/// Serves what the configuration may have left out.
+async fn serve_if_any(
+    server: Server,
+    listeners: Vec<Listener>,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<Drain, ServeError> {
+    if listeners.is_empty() { Ok(Drain::Complete) } else { server.serve(listeners, shutdown).await }
+}
+
+/// The end of two servers, as one.
+fn worse(one: Drain, other: Drain) -> Drain {
+    match (one, other) {
+        (Drain::Complete, drain) | (drain, Drain::Complete) => drain,
+        (Drain::LimitReached { calls_cut: one }, Drain::LimitReached { calls_cut: other }) => {
+            Drain::LimitReached { calls_cut: one + other }
+        }
+    }
 }
 
 /// Ends the sessions that nobody uses any more, also where none is opened that would push them out.
@@ -151,9 +267,18 @@ async fn end_idle_sessions(executor: &Executor) -> Infallible {
     }
 }
 
-fn refuse(error: &dyn std::error::Error) -> u8 {
-    output::complain(&error.to_string());
-    exit::USAGE
+/// An error with the causes below it.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let inner_text = inner.to_string();
+        if !text.contains(&inner_text) {
+            text = format!("{text}: {inner_text}");
+        }
+        cause = inner.source();
+    }
+    text
 }
 
 /// A start-up error with its path and its cause: whoever starts a server may see both.
@@ -196,9 +321,8 @@ mod tests {
     #[test]
     fn a_root_that_is_mistyped_is_wrong_usage_and_not_a_failed_start() {
         let exit_code_for = |root: &str| {
-            let args = ServeArgs { roots: vec![root.into()], ..ServeArgs::default() };
-            let config = ServeConfig::resolve(args, &Environment::default()).unwrap();
-            RunError::Open(wiring::wire(&config).unwrap_err()).exit_code()
+            let config = crate::config::of_arguments(&["--root", root, "--state", "memory"]);
+            RunError::from(wiring::wire(&config).unwrap_err()).exit_code()
         };
         assert_eq!(exit_code_for("=/workspace"), exit::USAGE);
         assert_eq!(exit_code_for("/no/such/directory"), exit::CANNOT_START);

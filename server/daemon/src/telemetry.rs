@@ -18,8 +18,9 @@ use tracing_subscriber::layer::{Layer, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::cli::{LogArgs, LogFormat};
+use crate::config::LogConfig;
 use crate::env::Environment;
+use crate::setting::origin::Origin;
 
 /// How long the last spans may take to leave at the end.
 const FLUSH_LIMIT: Duration = Duration::from_secs(2);
@@ -31,13 +32,10 @@ pub enum TelemetryError {
     #[error("{origin}: `{filter}` is no log filter: use a level (`info`, `debug`) or one as in RUST_LOG")]
     Filter {
         /// Who said it.
-        origin: &'static str,
+        origin: Origin,
         /// The filter.
         filter: String,
     },
-    /// The log format is none of the choices.
-    #[error("TOOLFS_LOG_FORMAT: `{0}` is not one of `text`, `json`")]
-    Format(String),
     /// The endpoint is none that this build can reach.
     #[error(
         "OTEL_EXPORTER_OTLP_ENDPOINT: `{0}` cannot be used: name a collector as http://HOST:PORT (gRPC without TLS)"
@@ -59,19 +57,10 @@ impl Telemetry {
     ///
     /// # Errors
     /// [`TelemetryError`]
-    pub fn start(log: &LogArgs, environment: &Environment) -> Result<Telemetry, TelemetryError> {
-        let format = match (log.format, environment.get("TOOLFS_LOG_FORMAT")) {
-            (Some(format), _) => format,
-            (None, None | Some("text")) => LogFormat::Text,
-            (None, Some("json")) => LogFormat::Json,
-            (None, Some(other)) => return Err(TelemetryError::Format(other.to_owned())),
-        };
+    pub fn start(log: &LogConfig, environment: &Environment) -> Result<Telemetry, TelemetryError> {
         let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
-        let lines = match format {
-            LogFormat::Text => lines.with_ansi(false).boxed(),
-            LogFormat::Json => lines.json().boxed(),
-        };
-        let lines = lines.with_filter(filter(log, environment)?);
+        let lines = if log.is_json { lines.json().boxed() } else { lines.with_ansi(false).boxed() };
+        let lines = lines.with_filter(filter(log)?);
 
         let traces = provider(environment)?;
         let spans = traces.as_ref().map(spans_layer);
@@ -87,17 +76,20 @@ impl Telemetry {
     }
 }
 
-fn filter(log: &LogArgs, environment: &Environment) -> Result<EnvFilter, TelemetryError> {
-    let (filter, origin) = match (&log.filter, environment.get("RUST_LOG"), environment.get("TOOLFS_LOG")) {
-        (Some(filter), _, _) => (filter.as_str(), "--log"),
-        (None, Some(filter), _) => (filter, "RUST_LOG"),
-        (None, None, Some(filter)) => (filter, "TOOLFS_LOG"),
-        (None, None, None) => ("info", "the default"),
-    };
+/// Looks at everything that telemetry is told, and starts nothing.
+///
+/// # Errors
+/// [`TelemetryError`]
+pub fn check(log: &LogConfig, environment: &Environment) -> Result<(), TelemetryError> {
+    filter(log)?;
+    endpoint(environment).map(drop)
+}
+
+fn filter(log: &LogConfig) -> Result<EnvFilter, TelemetryError> {
     EnvFilter::builder()
         .with_default_directive(LevelFilter::INFO.into())
-        .parse(of_our_own(filter))
-        .map_err(|_| TelemetryError::Filter { origin, filter: filter.to_owned() })
+        .parse(of_our_own(&log.filter))
+        .map_err(|_| TelemetryError::Filter { origin: log.filter_origin.clone(), filter: log.filter.clone() })
 }
 
 /// A bare level is about us: every frame of the transport would drown what we say.
@@ -108,17 +100,24 @@ fn of_our_own(filter: &str) -> Cow<'_, str> {
     }
 }
 
-fn provider(environment: &Environment) -> Result<Option<SdkTracerProvider>, TelemetryError> {
+/// The collector, if spans are to be exported.
+fn endpoint(environment: &Environment) -> Result<Option<&str>, TelemetryError> {
     let endpoint = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"]
         .into_iter()
         .find_map(|name| environment.get(name));
     let is_disabled =
         environment.get("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
-    if endpoint.is_none() || is_disabled {
-        return Ok(None);
+    match endpoint.filter(|_| !is_disabled) {
+        Some(endpoint) if !endpoint.starts_with("http://") => {
+            Err(TelemetryError::Endpoint(endpoint.to_owned()))
+        }
+        endpoint => Ok(endpoint),
     }
-    if let Some(endpoint) = endpoint.filter(|endpoint| !endpoint.starts_with("http://")) {
-        return Err(TelemetryError::Endpoint(endpoint.to_owned()));
+}
+
+fn provider(environment: &Environment) -> Result<Option<SdkTracerProvider>, TelemetryError> {
+    if endpoint(environment)?.is_none() {
+        return Ok(None);
     }
     // The exporter reads endpoint, headers and time-outs from the environment, as its specification says.
     let exporter = SpanExporter::builder()
@@ -153,26 +152,22 @@ where
 mod tests {
     use super::*;
 
-    fn filter_of(flag: Option<&str>, variables: &[(&str, &str)]) -> Result<String, String> {
-        let log = LogArgs { filter: flag.map(str::to_owned), format: None };
-        filter(&log, &Environment::of(variables))
-            .map(|filter| filter.to_string())
-            .map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn flag_beats_rust_log_beats_our_variable_beats_info() {
-        let both = [("RUST_LOG", "warn"), ("TOOLFS_LOG", "error")];
-        assert_eq!(filter_of(Some("h2=debug"), &both).unwrap(), "h2=debug");
-        assert_eq!(filter_of(None, &both).unwrap(), "warn");
-        assert_eq!(filter_of(None, &both[1..]).unwrap(), "error");
-        assert_eq!(filter_of(None, &[]).unwrap(), "toolfs=info,warn");
+    fn filter_of(text: &str) -> Result<String, String> {
+        let log = LogConfig {
+            filter: text.to_owned(),
+            filter_origin: Origin::Variable("RUST_LOG"),
+            is_json: false,
+        };
+        filter(&log).map(|filter| filter.to_string()).map_err(|error| error.to_string())
     }
 
     #[test]
     fn a_bare_level_does_not_drown_us_in_the_transport() {
-        assert_eq!(filter_of(Some("debug"), &[]).unwrap(), "toolfs=debug,warn");
-        assert_eq!(filter_of(Some("off"), &[]).unwrap(), "off");
+        assert_eq!(filter_of("info").unwrap(), "toolfs=info,warn");
+        assert_eq!(filter_of("debug").unwrap(), "toolfs=debug,warn");
+        assert_eq!(filter_of("off").unwrap(), "off");
+        assert_eq!(filter_of("warn").unwrap(), "warn");
+        assert_eq!(filter_of("h2=debug").unwrap(), "h2=debug");
     }
 
     #[test]
@@ -185,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_wrong_filter_is_told_with_its_origin() {
-        let error = filter_of(None, &[("RUST_LOG", "toolfs=loud")]).unwrap_err();
+        let error = filter_of("toolfs=loud").unwrap_err();
         assert!(error.starts_with("RUST_LOG: `toolfs=loud` is no log filter"), "{error}");
     }
 

@@ -5,23 +5,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use thiserror::Error;
 use toolfs_core::clock::Clock;
-use toolfs_core::error::{FsError, Result};
+use toolfs_core::error::FsError;
 use toolfs_core::target::FileKind;
 use toolfs_grpc::ServeOptions;
-use toolfs_policy::{MemoryObservationStore, ObservationGate, PolicyGate};
+use toolfs_policy::{ObservationGate, PolicyGate};
+use toolfs_policy_remote::RemoteGate;
 use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::memory::{MemoryConfig, MemoryProvider};
 use toolfs_provider::report::Entry;
 use toolfs_provider::request::ResolveRequest;
 use toolfs_provider::{Provider, ProviderExt as _};
 use toolfs_provider_local::{LocalOptions, LocalProvider, RootSpec};
-use toolfs_tools::{Executor, ExecutorParts, MemoryCallStore, MemorySessionStore};
+use toolfs_provider_remote::{RemoteOptions, RemoteProvider};
+use toolfs_state_embedded::StateError;
+use toolfs_tools::{Executor, ExecutorParts};
 
-use crate::address::Address;
 use crate::clock::{OsRandom, SystemClock};
 use crate::config::{Policy, ProviderKind, ServeConfig, State};
-use crate::ready::Ready;
+use crate::placement::{self, PlacementError};
+use crate::ready::{Listening, Ready};
+use crate::stores::Stores;
 
 /// How long a client may take to begin to speak HTTP/2. One that never does would hold up the drain.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -31,9 +36,6 @@ const MAX_STREAM_BYTES: u64 = 256 << 20;
 
 /// How long a client of the seam may neither take nor send a part of a stream.
 const STREAM_PATIENCE: Duration = Duration::from_secs(60);
-
-/// For how long the result of a mutation is remembered under its `request_id`.
-const REQUEST_ID_WINDOW: Duration = Duration::from_secs(3_600);
 
 /// How many names of the first root are looked at for a sample to read.
 const SAMPLE_LOOKS: usize = 1_000;
@@ -48,29 +50,57 @@ pub struct Wired {
     pub executor: Arc<Executor>,
     /// Where files are.
     pub provider: Arc<dyn Provider>,
+    /// What decides about guards, if something does.
+    pub gate: Option<Arc<dyn PolicyGate>>,
+    /// Where state is kept.
+    pub stores: Stores,
+}
+
+/// Why the parts cannot be made.
+#[derive(Debug, Error)]
+pub enum WireError {
+    /// The provider or the gate cannot be opened.
+    #[error("{}", .0.message())]
+    Open(FsError),
+    /// The state cannot be opened.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// A file of the server would lie where agents write.
+    #[error(transparent)]
+    Placement(#[from] PlacementError),
+}
+
+impl From<FsError> for WireError {
+    fn from(error: FsError) -> WireError {
+        WireError::Open(error)
+    }
 }
 
 /// Makes the parts of a server.
 ///
 /// # Errors
-/// That of the provider: a root that cannot be opened, for instance.
-pub fn wire(config: &ServeConfig) -> Result<Wired> {
+/// [`WireError`]: a root or a state that cannot be opened, for instance.
+pub fn wire(config: &ServeConfig) -> Result<Wired, WireError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let stores = Stores::open(config, &clock)?;
+    // What was made by now may lie elsewhere than it would have before.
+    if let Some(error) = placement::check(config).into_iter().next() {
+        return Err(error.into());
+    }
     let provider = provider(config, &clock)?;
-    let calls =
-        MemoryCallStore::new(Arc::clone(&clock), REQUEST_ID_WINDOW, config.limits.max_remembered_bytes);
+    let gate = gate(config, &stores)?;
     let executor = Executor::new(ExecutorParts {
         provider: Arc::clone(&provider),
-        gate: gate(config),
+        gate: gate.clone(),
         clock,
         random: Arc::new(OsRandom),
         limits: config.limits.clone(),
         session_idle: config.session_idle,
-        sessions: Arc::new(MemorySessionStore::new()),
-        calls: Arc::new(calls),
-        request_id_window: REQUEST_ID_WINDOW,
+        sessions: Arc::clone(&stores.sessions),
+        calls: Arc::clone(&stores.calls),
+        request_id_window: config.request_id_window,
     });
-    Ok(Wired { executor: Arc::new(executor), provider })
+    Ok(Wired { executor: Arc::new(executor), provider, gate, stores })
 }
 
 /// How the configuration wants to be served.
@@ -90,16 +120,24 @@ pub fn serve_options(config: &ServeConfig) -> ServeOptions {
 ///
 /// # Errors
 /// That of the provider's capabilities.
-pub async fn ready(wired: &Wired, config: &ServeConfig, listen: Vec<Address>) -> Result<Ready> {
+pub async fn ready(wired: &Wired, config: &ServeConfig, listening: Listening) -> Result<Ready, FsError> {
     let capabilities = wired.provider.capabilities(&AbortSignal::new()).await?;
     Ok(Ready {
-        listen,
+        listening,
         roots: capabilities.roots.iter().map(|root| root.display_path.clone()).collect(),
-        policy: match config.policy {
+        policy: match &config.policy {
             Policy::Observation => "observation".to_owned(),
             Policy::None => "none".to_owned(),
+            Policy::Remote(address) => address.clone(),
         },
-        provider: capabilities.provider,
+        provider: match &config.provider {
+            ProviderKind::Local | ProviderKind::Memory => capabilities.provider,
+            ProviderKind::Remote(address) => format!("{} at {address}", capabilities.provider),
+        },
+        state: match &config.state {
+            State::Memory => "memory".to_owned(),
+            State::Directory(path) => path.display().to_string(),
+        },
         // A root without a readable name is no reason not to start.
         sample: match capabilities.roots.first() {
             Some(root) => sample(&*wired.provider, &root.raw_path).await,
@@ -108,14 +146,14 @@ pub async fn ready(wired: &Wired, config: &ServeConfig, listen: Vec<Address>) ->
     })
 }
 
-fn provider(config: &ServeConfig, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Provider>> {
-    match config.provider {
+fn provider(config: &ServeConfig, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Provider>, FsError> {
+    match &config.provider {
         ProviderKind::Local => {
             let roots = config
                 .roots
                 .iter()
                 .map(|root| RootSpec::parse(OsStr::new(root)))
-                .collect::<Result<Vec<_>>>()?;
+                .collect::<Result<Vec<_>, _>>()?;
             let options = LocalOptions {
                 limits: config.limits.clone(),
                 protected: config.protected.clone(),
@@ -125,17 +163,27 @@ fn provider(config: &ServeConfig, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Prov
             Ok(Arc::new(LocalProvider::open(&roots, options)?))
         }
         ProviderKind::Memory => Ok(Arc::new(MemoryProvider::new(MemoryConfig {
-            roots: config.roots.iter().map(|root| memory_root(root)).collect::<Result<Vec<_>>>()?,
+            roots: config.roots.iter().map(|root| memory_root(root)).collect::<Result<Vec<_>, _>>()?,
             limits: config.limits.clone(),
             protected: config.protected.clone(),
             clock: Some(Arc::clone(clock)),
         })?)),
+        ProviderKind::Remote(address) => {
+            Ok(Arc::new(RemoteProvider::connect(address, remote_options(config))?))
+        }
+    }
+}
+
+fn remote_options(config: &ServeConfig) -> RemoteOptions {
+    RemoteOptions {
+        max_message_bytes: usize::try_from(config.limits.max_message_bytes).unwrap_or(usize::MAX),
+        ..RemoteOptions::DEFAULT
     }
 }
 
 /// The name of a tree in memory: `NAME`, or what `DIR=NAME` calls a directory on disk. As there, `NAME` starts at the
 /// last `=/`.
-fn memory_root(root: &str) -> Result<Vec<u8>> {
+fn memory_root(root: &str) -> Result<Vec<u8>, FsError> {
     let name = root.rfind("=/").map_or(root, |at| &root[at + 1..]);
     if name.starts_with('/') {
         return Ok(name.as_bytes().to_vec());
@@ -147,12 +195,11 @@ fn memory_root(root: &str) -> Result<Vec<u8>> {
     ))
 }
 
-fn gate(config: &ServeConfig) -> Option<Arc<dyn PolicyGate>> {
-    match (config.policy, config.state) {
-        (Policy::None, _) => None,
-        (Policy::Observation, State::Memory) => {
-            Some(Arc::new(ObservationGate::new(Arc::new(MemoryObservationStore::default()))))
-        }
+fn gate(config: &ServeConfig, stores: &Stores) -> Result<Option<Arc<dyn PolicyGate>>, FsError> {
+    match &config.policy {
+        Policy::None => Ok(None),
+        Policy::Observation => Ok(Some(Arc::new(ObservationGate::new(Arc::clone(&stores.observations))))),
+        Policy::Remote(address) => Ok(Some(Arc::new(RemoteGate::connect(address, remote_options(config))?))),
     }
 }
 
@@ -199,9 +246,6 @@ fn is_plain_file(entry: &Entry) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::cli::ServeArgs;
-    use crate::env::Environment;
-
     use super::*;
 
     #[test]
@@ -219,10 +263,9 @@ mod tests {
         let huge = "a\n".repeat(usize::try_from(SAMPLE_BYTES).unwrap());
         std::fs::write(directory.path().join("README"), huge).unwrap();
         std::fs::write(directory.path().join("notes"), "alpha\n").unwrap();
-        let roots = vec![format!("{}=/workspace", directory.path().display())];
-        let args = ServeArgs { roots, ..ServeArgs::default() };
-        let config = ServeConfig::resolve(args, &Environment::default()).unwrap();
-        let ready = ready(&wire(&config).unwrap(), &config, Vec::new()).await.unwrap();
+        let root = format!("{}=/workspace", directory.path().display());
+        let config = crate::config::of_arguments(&["--root", &root, "--state", "memory"]);
+        let ready = ready(&wire(&config).unwrap(), &config, Listening::default()).await.unwrap();
         assert_eq!(ready.sample.as_deref(), Some("/workspace/notes"));
     }
 }

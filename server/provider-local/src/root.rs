@@ -57,6 +57,16 @@ impl RootSpec {
         Ok(RootSpec { dir: dir.into(), name: Some(name) })
     }
 
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The name, if one was given.
+    pub fn name(&self) -> Option<&[u8]> {
+        self.name.as_deref()
+    }
+
     /// Reads `DIR[=NAME]`. The last `=/` ends DIR, so a directory whose own path has `=/` in it needs a name.
     ///
     /// # Errors
