@@ -1,5 +1,7 @@
 use clap::Parser as _;
 
+use toolfs_core::limit::LimitName;
+
 use super::*;
 use crate::cli::{Cli, Command};
 
