@@ -77,7 +77,8 @@ pub(crate) async fn content<M: ContentMessage>(
         }
     };
     let size_bytes = header_size(&header).map_err(|broken| Effect::None.broken(&broken))?;
-    let reading = Reading { messages, wait, asked, size_bytes, received_bytes: 0, ended: false };
+    let reading =
+        Reading { messages, wait, asked, size_bytes, received_bytes: 0, is_text: true, ended: false };
     let parts = stream::try_unfold(reading, |mut reading| async move {
         Ok(reading.next().await?.map(|part| (part, reading)))
     });
@@ -96,6 +97,8 @@ struct Reading<M> {
     asked: Asked,
     size_bytes: u64,
     received_bytes: u64,
+    /// Whether every chunk so far is text that ends between characters.
+    is_text: bool,
     ended: bool,
 }
 
@@ -134,10 +137,8 @@ impl<M: ContentMessage> Reading<M> {
         }
         self.received_bytes = self.received_bytes.saturating_add(chunk.len() as u64);
         match self.asked {
-            Asked::Text => {
-                let is_text = std::str::from_utf8(&chunk).is_ok_and(|text| !text.contains('\0'));
-                Broken::unless(is_text, "chunk", "is no text that ends between characters")?;
-            }
+            // A peer may find out behind a chunk that the file is no text, and then says so instead of ending.
+            Asked::Text => self.is_text &= std::str::from_utf8(&chunk).is_ok_and(|text| !text.contains('\0')),
             Asked::Bytes(range) => {
                 let within = range.length.is_none_or(|length| self.received_bytes <= length);
                 Broken::unless(within, "chunk", "goes past the range that was asked for")?;
@@ -151,6 +152,11 @@ impl<M: ContentMessage> Reading<M> {
 
     /// The version that the trailer tells: of the whole file, or none.
     fn version(&self, trailer: &v1::ContentTrailer) -> Result<Option<Version>, Broken> {
+        let is_as_asked = match self.asked {
+            Asked::Text => self.is_text,
+            Asked::Bytes(_) => true,
+        };
+        Broken::unless(is_as_asked, "chunk", "is no text that ends between characters")?;
         let is_whole = self.size_bytes == 0 || self.received_bytes == self.size_bytes;
         let starts_at_0 = match self.asked {
             Asked::Text => true,

@@ -35,6 +35,8 @@ pub fn failure(peer: Peer, status: Status, may_have_landed: bool) -> FsError {
             fs_error(peer, bare, unknown)
         }
         (None, Reason::Call(reason)) => of_reason(peer, *reason, unknown),
+        // What a peer sent has no cause on this side: the connection broke, whatever code the transport has for that.
+        (None, Reason::Transport) if failure.status().source().is_some() => unreachable(peer, unknown),
         (None, Reason::Transport) => of_code(peer, failure.status().code(), unknown),
         // `Reason` is open to newer clients, and both are a reason that has no meaning here.
         (None, Reason::Unknown(_) | _) => {

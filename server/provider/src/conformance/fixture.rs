@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use toolfs_core::limit::Limits;
 
-use super::ability::Abilities;
+use super::ability::{Abilities, Ability};
 use crate::Provider;
 
 /// Changes files behind the provider's back, as an editor or a build would.
@@ -56,7 +56,7 @@ pub struct Fixture {
     pub(super) root: Vec<u8>,
     pub(super) link_root: Vec<u8>,
     pub(super) spawn: Option<Spawn>,
-    _keep: Box<dyn Any + Send + Sync>,
+    kept: Vec<Box<dyn Any + Send + Sync>>,
 }
 
 /// The content of the file beside the root.
@@ -82,7 +82,7 @@ impl Fixture {
         root: impl Into<Vec<u8>>,
     ) -> Fixture {
         let root = root.into();
-        Fixture { provider, hand, abilities, link_root: root.clone(), root, spawn: None, _keep: Box::new(()) }
+        Fixture { provider, hand, abilities, link_root: root.clone(), root, spawn: None, kept: Vec::new() }
     }
 
     /// Symbolic links point to the root by this absolute path, because it is served under another name.
@@ -95,7 +95,14 @@ impl Fixture {
     /// Keeps what must live as long as the place: a temporary directory, a server.
     #[must_use]
     pub fn keeping(mut self, keep: impl Any + Send + Sync) -> Fixture {
-        self._keep = Box::new(keep);
+        self.kept.push(Box::new(keep));
+        self
+    }
+
+    /// The same place without an ability, that of its provider or of its hand.
+    #[must_use]
+    pub fn without(mut self, ability: Ability, reason: &'static str) -> Fixture {
+        self.abilities = self.abilities.without(ability, reason);
         self
     }
 
