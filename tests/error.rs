@@ -32,7 +32,7 @@ cases! {
         the_view_decides_what_is_in_an_outcome,
         a_mistake_of_the_caller_is_a_status_with_its_reason,
         a_wrong_directory_of_a_session_is_a_status_with_the_error,
-        contents_around_four_mebibytes_travel_both_ways,
+        contents_beyond_grpcs_own_limit_travel_both_ways,
         a_message_beyond_the_limit_is_a_bare_status,
         the_limits_are_announced_by_name,
     ];
@@ -330,11 +330,20 @@ async fn a_wrong_directory_of_a_session_is_a_status_with_the_error(world: World)
     assert!(status.message().starts_with("FS_NOT_FOUND: "), "{}", status.message());
 }
 
-async fn contents_around_four_mebibytes_travel_both_ways(world: World) {
+async fn contents_beyond_grpcs_own_limit_travel_both_ways(world: World) {
     let agent = world.agent().await;
-    for size in [(4 << 20) - 1024, 4 << 20, (4 << 20) + 1] {
-        let content = "x".repeat(size);
+    for size in [(4 << 20) - 1024, 4 << 20, (4 << 20) + 1, (16 << 20) - (100 << 10)] {
+        // Two lines, the last one short: what is asked for at the end must be there.
+        let content = "x".repeat(size - 5) + "\nend\n";
         assert_eq!(agent.write("f", &content).await.ok().get("size"), size.to_string());
+        world.expect("f", &content).await;
+        // Back again: the diff of a rewrite has both contents, unless it is left out, and says so.
+        let answer = agent.ask(Ask::of(write_call("f", &content[1..])).full()).await;
+        assert_eq!(answer.ok().get("diff"), "left out", "{size}");
+        assert!(agent.read_window("f", 2, None).await.text.starts_with("2: end\n"));
+        // An edit with strings of that size.
+        let answer = agent.edit("f", &content[1..], &content).await;
+        assert_eq!(answer.ok().get("replacements"), "1");
         world.expect("f", &content).await;
     }
 }

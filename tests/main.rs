@@ -13,6 +13,8 @@ mod layering;
 /// What the cases stand on: three set-ups over two places.
 mod support;
 
+/// Callers who go away in the middle.
+mod cancel;
 /// The command: calls, refusals to start, the end.
 mod command;
 /// Settings of the command: where they come from, what is wrong with them.
@@ -39,6 +41,8 @@ mod reflection;
 mod rss;
 /// The tools as models are told of them.
 mod schema;
+/// The errors of the seam, through statuses and back.
+mod seam_error;
 /// Sessions: paths, roots, modes, ends.
 mod session;
 /// What an edit needs to have seen.

@@ -20,6 +20,7 @@ cases! {
         an_offset_past_the_end_is_refused_with_the_total,
         the_byte_cap_ends_a_window_between_lines_and_says_so,
         following_the_hint_rebuilds_the_file,
+        following_the_hint_in_windows_of_any_size_rebuilds_the_file,
         a_long_line_is_cut_at_a_character_and_marked_with_its_length,
         a_crlf_is_not_shown_and_is_told,
         mixed_line_endings_are_told,
@@ -310,6 +311,53 @@ async fn following_the_hint_rebuilds_the_file(world: World) {
         }
     }
     assert!(rebuilt == lines, "{} lines came back of {}", rebuilt.len(), lines.len());
+}
+
+/// Lines of all kinds, as they are and as a read shows them.
+fn draw_lines(rng: &mut fastrand::Rng) -> (String, Vec<String>) {
+    let (mut content, mut shown) = (String::new(), Vec::new());
+    if rng.bool() {
+        content.push('\u{feff}');
+    }
+    let count = rng.usize(1..120);
+    for number in 1..=count {
+        let piece = ["", "a", "\t", "\u{e9}", " x ", "\"q\" \\", "c\rr", "\u{1f600}"][rng.usize(..8)];
+        let line = piece.repeat([0, 1, 3, 90, 700][rng.usize(..5)]);
+        content.push_str(&line);
+        let ends = number < count || rng.bool();
+        if ends {
+            content.push_str(if rng.bool() { "\n" } else { "\r\n" });
+        }
+        if ends || !line.is_empty() {
+            shown.push(line.chars().take(2_000).collect());
+        }
+    }
+    (content, shown)
+}
+
+async fn following_the_hint_in_windows_of_any_size_rebuilds_the_file(world: World) {
+    let agent = world.agent().await;
+    for seed in 0..20 {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let (content, shown) = draw_lines(&mut rng);
+        world.put("f", &content).await;
+        let (mut rebuilt, mut next) = (Vec::new(), Some(1));
+        while let Some(offset) = next {
+            let limit = rng.bool().then(|| rng.i64(1..40));
+            let answer = agent.ask(Ask::of(read_call("f", offset, limit)).full()).await;
+            let seen = answer.ok();
+            assert_eq!(seen.get("total_lines"), shown.len().to_string(), "seed {seed}");
+            assert_eq!(seen.get("version"), version_of(&content), "seed {seed}");
+            let lines = raw_lines(&answer);
+            assert_eq!(seen.get("line_count"), lines.len().to_string(), "seed {seed}");
+            rebuilt.extend(lines);
+            next = seen.find("next_offset").map(|next| next.parse::<i64>().unwrap());
+            // It goes on where this window ended, and never stands still.
+            let after = i64::try_from(rebuilt.len()).unwrap() + 1;
+            assert!(next.is_none_or(|next| next == after && next > offset), "seed {seed}: {next:?}");
+        }
+        assert!(rebuilt == shown, "seed {seed}: {} lines came back of {}", rebuilt.len(), shown.len());
+    }
 }
 
 async fn a_long_line_is_cut_at_a_character_and_marked_with_its_length(world: World) {

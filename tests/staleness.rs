@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use expect_test::{Expect, expect};
 use futures_util::future::join_all;
 
-use crate::support::answer::Answer;
+use crate::support::answer::{Answer, version_of};
 use crate::support::{World, cases};
 
 cases! {
@@ -16,6 +16,8 @@ cases! {
         after_an_edit_the_session_goes_on_without_a_read,
         two_edits_of_one_version_by_two_sessions_have_one_winner,
         six_edits_at_once_in_one_session_all_land,
+        of_many_edits_by_many_sessions_as_many_land_as_are_told,
+        neither_anothers_read_nor_its_own_write_covers_what_a_session_has_not_seen,
         two_spellings_of_one_file_are_one_file,
         the_same_bytes_written_again_are_not_stale,
         a_checkout_there_and_back_is_not_stale,
@@ -144,6 +146,53 @@ async fn six_edits_at_once_in_one_session_all_land(world: World) {
     world.expect("f", "L1\nL2\nL3\nL4\nL5\nL6\n").await;
 }
 
+async fn of_many_edits_by_many_sessions_as_many_land_as_are_told(world: World) {
+    const SESSIONS: usize = 4;
+    let lines: String = (1..=24).map(|line| format!("<{line}>\n")).collect();
+    world.put("f", &lines).await;
+    let mut agents = Vec::new();
+    for _ in 0..SESSIONS {
+        agents.push(world.agent().await);
+    }
+    for agent in &agents {
+        agent.read("f").await.ok();
+    }
+    // Each session has lines of its own, and goes on from a fresh read after a refusal.
+    let turns = agents.iter().enumerate().map(|(index, agent)| async move {
+        let mut landed = 0;
+        for line in (1..=24).filter(|line| line % SESSIONS == index) {
+            while agent.edit("f", &format!("<{line}>"), &format!("[{line}]")).await.code() != "worked" {
+                agent.read("f").await.ok();
+            }
+            landed += 1;
+        }
+        landed
+    });
+    assert_eq!(join_all(turns).await.iter().sum::<usize>(), 24);
+    world.expect("f", lines.replace('<', "[").replace('>', "]")).await;
+}
+
+async fn neither_anothers_read_nor_its_own_write_covers_what_a_session_has_not_seen(world: World) {
+    world.put("f", "one\n").await;
+    let (first, second, third) = (world.agent().await, world.agent().await, world.agent().await);
+    first.read("f").await.ok();
+    second.read("f").await.ok();
+    // What others read licenses nobody.
+    third.write("f", "blind\n").await.refused("FS_NOT_OBSERVED");
+    first.edit("f", "one", "two").await.ok();
+    second.write("f", "one, changed\n").await.refused("FS_STALE_VERSION");
+    // A read by the first does not refresh the second.
+    first.read("f").await.ok();
+    second.write("f", "one, changed\n").await.refused("FS_STALE_VERSION");
+    world.expect("f", "two\n").await;
+    // The first one's own write is not hidden by what the second does after a read.
+    second.read("f").await.ok();
+    second.write("f", "three\n").await.ok();
+    first.write("f", "two, changed\n").await.refused("FS_STALE_VERSION");
+    first.edit("f", "two", "x").await.refused("FS_STALE_VERSION");
+    world.expect("f", "three\n").await;
+}
+
 async fn two_spellings_of_one_file_are_one_file(world: World) {
     world.put("a/x", "x\n").await;
     world.put("n.md", "one\n").await;
@@ -182,7 +231,11 @@ async fn a_formatter_that_changed_another_line_is_stale(world: World) {
     agent.read("f").await.ok();
     world.put("f", before.replace("line 90", "line  90")).await;
     let answer = agent.edit("f", "line 5\n", "LINE 5\n").await;
-    assert!(answer.refused("FS_STALE_VERSION").get("remedy").contains("read it again"));
+    let error = answer.refused("FS_STALE_VERSION");
+    assert!(error.get("remedy").contains("read it again"));
+    // Both versions are told, so that a host sees whether what it holds is the one or the other.
+    assert_eq!(error.get("expected_version"), version_of(&before));
+    assert_eq!(error.get("actual_version"), version_of(before.replace("line 90", "line  90")));
     agent.read_window("f", 5, 1).await.ok();
     agent.edit("f", "line 5\n", "LINE 5\n").await.ok();
 }

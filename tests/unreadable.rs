@@ -17,6 +17,7 @@ cases! {
         a_named_pipe_is_refused_and_does_not_hang,
         names_that_look_alike_are_told_and_never_opened,
         a_name_with_a_narrow_space_is_opened_by_its_exact_bytes,
+        a_name_that_is_no_utf8_is_shown_and_never_breaks_an_answer,
         a_link_inside_the_root_is_followed,
         a_link_that_leads_out_of_the_root_is_refused_without_telling_where,
     ];
@@ -174,6 +175,38 @@ async fn a_name_with_a_narrow_space_is_opened_by_its_exact_bytes(world: World) {
     let agent = world.agent().await;
     assert!(agent.read("Shot\u{202f}PM.txt").await.text.starts_with("1: narrow\n"));
     assert!(agent.read("Shot PM.txt").await.text.starts_with("1: plain\n"));
+}
+
+async fn a_name_that_is_no_utf8_is_shown_and_never_breaks_an_answer(world: World) {
+    world.hand().put(b"caf\xe9.txt", b"one\n");
+    world.hand().put(b"d\xff/f", b"one\n");
+    world.hand().link_raw(b"file", b"caf\xe9.txt");
+    world.hand().link_raw(b"dir", b"d\xff");
+    world.hand().link_raw(b"gone", b"\xfe\xff");
+    let agent = world.agent().await;
+    // Nobody can spell such a name in a call; links lead to it, and answers show it.
+    for (path, shown, raw) in [
+        ("file", r"/workspace/caf\xe9.txt", &b"caf\xe9.txt"[..]),
+        ("dir/f", r"/workspace/d\xff/f", b"d\xff/f"),
+    ] {
+        assert_eq!(agent.read(path).await.ok().get("path"), shown);
+        assert_eq!(agent.edit(path, "one", "two").await.ok().get("path"), shown);
+        assert_eq!(agent.write(path, "three\n").await.ok().get("path"), shown);
+        assert_eq!(world.hand().get(raw).as_deref(), Some(&b"three\n"[..]));
+    }
+    // Errors about such a place, too.
+    let answer = agent.read("gone").await;
+    assert!(answer.refused("FS_NOT_FOUND").get("message").contains(r"\xfe\xff"), "{}", answer.text);
+    let answer = world.agent().await.write("dir/f", "x").await;
+    assert!(answer.refused("FS_NOT_OBSERVED").get("message").contains(r"d\xff/f"), "{}", answer.text);
+    agent.read("dir/none").await.refused("FS_NOT_FOUND");
+    // A name that nearly is the one asked for is hinted at in its display form.
+    let answer = agent.read("caf\u{e9}.txt").await;
+    let names = answer.refused("FS_NOT_FOUND").find("similar_names").unwrap_or_default();
+    assert!(names.is_empty() || names == r"caf\xe9.txt", "{names}");
+    // A new file through such a directory.
+    assert_eq!(agent.write("dir/new", "x\n").await.ok().get("path"), r"/workspace/d\xff/new");
+    assert_eq!(world.hand().names(b"d\xff"), [&b"f"[..], b"new"]);
 }
 
 async fn a_link_inside_the_root_is_followed(world: World) {

@@ -19,6 +19,7 @@ cases! {
         an_existing_file_that_was_not_seen_is_not_replaced,
         a_lost_race_to_create_is_not_observed,
         a_file_that_was_seen_is_replaced,
+        the_same_content_again_is_the_same_file,
         a_window_is_enough_to_write,
         a_file_that_the_session_made_can_be_written_again,
         a_write_from_an_old_read_is_stale,
@@ -224,6 +225,18 @@ async fn a_file_that_was_seen_is_replaced(world: World) {
     );
     assert_eq!(answer.ok().get("version"), version_of("three\n"));
     world.expect("f", "three\n").await;
+}
+
+async fn the_same_content_again_is_the_same_file(world: World) {
+    for content in ["x", "x\n", "a\r\nb", "\u{feff}\n", ""] {
+        world.put("f", content).await;
+        let agent = world.agent().await;
+        let seen = agent.read("f").await;
+        let answer = agent.write("f", content).await;
+        assert_eq!(answer.ok().get("version"), seen.ok().get("version"), "{content:?}");
+        assert_eq!(answer.ok().find("notices"), None, "{content:?}");
+        world.expect("f", content).await;
+    }
 }
 
 async fn a_window_is_enough_to_write(world: World) {

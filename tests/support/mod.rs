@@ -29,7 +29,7 @@ use hyper_util::rt::TokioIo;
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 use tokio_stream::wrappers::UnboundedReceiverStream;
-use tonic::transport::Endpoint;
+use tonic::transport::{Channel, Endpoint};
 use toolfs_client::{Client, ConnectOptions};
 use toolfs_core::limit::Limits;
 use toolfs_core::protect::ProtectedPatterns;
@@ -244,8 +244,13 @@ impl World {
         self.directory.path()
     }
 
+    /// The hand of a set-up that has one.
+    pub(crate) fn find_hand(&self) -> Option<&dyn Hand> {
+        self.hand.as_deref()
+    }
+
     pub(crate) fn hand(&self) -> &dyn Hand {
-        self.hand.as_deref().expect("cases that need a hand are in the group `outside`")
+        self.find_hand().expect("cases that need a hand are in the group `outside`")
     }
 
     /// An agent in a new session.
@@ -402,7 +407,18 @@ pub(crate) fn over_duplex(
     drain_limit: Duration,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Client {
-    let options = ServeOptions {
+    let server = toolfs_grpc::Server::new(executor, serve_options(drain_limit));
+    Client::from_channel(channel_to(server, shutdown), &ConnectOptions::DEFAULT)
+}
+
+/// A channel to the seam over a provider, in this process.
+pub(crate) fn seam_over_duplex(provider: Arc<dyn Provider>) -> Channel {
+    let server = toolfs_grpc::Server::of_seam(provider, serve_options(DRAIN_LIMIT));
+    channel_to(server, std::future::pending())
+}
+
+fn serve_options(drain_limit: Duration) -> ServeOptions {
+    ServeOptions {
         max_message_bytes: 64 << 20,
         server_version: "0.0.0".to_owned(),
         drain_limit,
@@ -410,9 +426,11 @@ pub(crate) fn over_duplex(
         limits: Limits::DEFAULT,
         max_stream_bytes: 64 << 20,
         stream_patience: Duration::from_secs(60),
-    };
+    }
+}
+
+fn channel_to(server: toolfs_grpc::Server, shutdown: impl Future<Output = ()> + Send + 'static) -> Channel {
     let (connections, accepted) = tokio::sync::mpsc::unbounded_channel();
-    let server = toolfs_grpc::Server::new(executor, options);
     // It ends with the runtime of the test.
     tokio::spawn(server.serve_connections(UnboundedReceiverStream::new(accepted), shutdown));
     let connector = tower::service_fn(move |_| {
@@ -420,8 +438,7 @@ pub(crate) fn over_duplex(
         let sent = connections.send(Ok::<_, std::io::Error>(theirs));
         async move { sent.map(|()| TokioIo::new(ours)).map_err(std::io::Error::other) }
     });
-    let channel = Endpoint::from_static("http://in.memory").connect_with_connector_lazy(connector);
-    Client::from_channel(channel, &ConnectOptions::DEFAULT)
+    Endpoint::from_static("http://in.memory").connect_with_connector_lazy(connector)
 }
 
 fn binary(directory: &TempDir, place: Place, policy: Policy) -> Server {

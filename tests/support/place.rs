@@ -25,7 +25,11 @@ pub(crate) trait Hand: Send + Sync + fmt::Debug {
     fn remove(&self, path: &[u8]);
     fn make_dir(&self, path: &[u8]);
     /// Makes a symbolic link that points to `points_to` as it stands.
-    fn link(&self, path: &[u8], points_to: &str);
+    fn link(&self, path: &[u8], points_to: &str) {
+        self.link_raw(path, points_to.as_bytes());
+    }
+    /// The same to a name that may be no UTF-8.
+    fn link_raw(&self, path: &[u8], points_to: &[u8]);
     /// Makes a named pipe.
     fn pipe(&self, path: &[u8]);
     fn set_mode(&self, path: &[u8], mode: u32);
@@ -72,10 +76,10 @@ impl Hand for Disk {
         fs::create_dir_all(self.at(path)).unwrap();
     }
 
-    fn link(&self, path: &[u8], points_to: &str) {
+    fn link_raw(&self, path: &[u8], points_to: &[u8]) {
         let path = self.at(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::os::unix::fs::symlink(points_to, path).unwrap();
+        std::os::unix::fs::symlink(std::ffi::OsStr::from_bytes(points_to), path).unwrap();
     }
 
     fn pipe(&self, path: &[u8]) {
@@ -130,7 +134,7 @@ impl Hand for Memory {
         self.0.make_dir(&absolute(path));
     }
 
-    fn link(&self, path: &[u8], points_to: &str) {
+    fn link_raw(&self, path: &[u8], points_to: &[u8]) {
         self.0.make_link(&absolute(path), points_to);
     }
 

@@ -1,12 +1,21 @@
 //! The caller's deadline: when to give up, so that the answer still arrives in time.
 //!
 //! The transport knows the deadline too, and at its end answers a bare `CANCELLED`. Ours comes a margin earlier, stops
-//! the work through its signal, and is answered with `DEADLINE_EXCEEDED` and its reason.
+//! the work through its signal, and is answered with `DEADLINE_EXCEEDED` and its reason. A call whose time is over
+//! before its message has arrived has no work yet: [`InTime`] answers it.
 
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::{HeaderMap, Request};
-use tokio::time::Instant;
+use futures_util::future::{BoxFuture, FutureExt as _};
+use http::{HeaderMap, Request, Response};
+use tokio::time::{Instant, sleep_until};
+use tonic::body::Body;
+use toolfs_contract::code::CallReason;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::status;
 
 /// The header in which gRPC carries how much time a caller gives.
 const TIMEOUT_HEADER: &str = "grpc-timeout";
@@ -14,13 +23,15 @@ const TIMEOUT_HEADER: &str = "grpc-timeout";
 /// The longest time that is kept for stopping the work and sending the answer.
 const MAX_MARGIN: Duration = Duration::from_millis(100);
 
-/// The two moments of a call with a deadline, both before the caller's own.
+/// The moments of a call with a deadline, all before the caller's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Deadline {
     /// When the work is told to stop.
     pub(crate) stop_at: Instant,
     /// When the caller is answered, whether or not the work has stopped.
     pub(crate) answer_at: Instant,
+    /// When a call that has not begun is answered: later than any that has.
+    pub(crate) late_at: Instant,
 }
 
 impl Deadline {
@@ -28,7 +39,7 @@ impl Deadline {
     fn of(arrival: Instant, timeout: Duration) -> Option<Deadline> {
         let margin = (timeout / 10).min(MAX_MARGIN);
         let end = arrival.checked_add(timeout)?;
-        Some(Deadline { stop_at: end - margin, answer_at: end - margin / 2 })
+        Some(Deadline { stop_at: end - margin, answer_at: end - margin / 2, late_at: end - margin / 4 })
     }
 }
 
@@ -68,6 +79,53 @@ fn parse(text: &str) -> Option<Duration> {
     }
 }
 
+/// Puts [`InTime`] around a service.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InTimeLayer;
+
+impl<S> Layer<S> for InTimeLayer {
+    type Service = InTime<S>;
+
+    fn layer(&self, inner: S) -> InTime<S> {
+        InTime(inner)
+    }
+}
+
+/// A service that answers calls whose message is still on its way when their time is over.
+#[derive(Clone, Debug)]
+pub(crate) struct InTime<S>(S);
+
+impl<S> Service<Request<Body>> for InTime<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>>,
+    S::Future: Send + 'static,
+{
+    type Response = Response<Body>;
+    type Error = S::Error;
+    type Future = BoxFuture<'static, Result<Response<Body>, S::Error>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.0.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let deadline = request.extensions().get::<Deadline>().copied();
+        let answer = self.0.call(request);
+        let Some(deadline) = deadline else { return answer.boxed() };
+        let in_time = async move {
+            tokio::select! {
+                biased;
+                answered = answer => answered,
+                () = sleep_until(deadline.late_at) => {
+                    let message = "the time was over before the call had arrived";
+                    Ok(status::refused(CallReason::DeadlineExceeded, message).into_http())
+                }
+            }
+        };
+        in_time.boxed()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +160,7 @@ mod tests {
         let short = Deadline::of(now, Duration::from_millis(50)).unwrap();
         assert_eq!(short.stop_at - now, Duration::from_millis(45));
         assert_eq!(short.answer_at - now, Duration::from_micros(47_500));
+        assert_eq!(short.late_at - now, Duration::from_micros(48_750));
 
         let long = Deadline::of(now, Duration::from_secs(60)).unwrap();
         assert_eq!(long.stop_at - now, Duration::from_millis(59_900));

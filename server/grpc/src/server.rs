@@ -34,7 +34,7 @@ use tower::util::MapRequestLayer;
 use crate::connection::{Connection, Phases};
 use crate::convert::capability::Transport;
 use crate::convert::filesystem::Bounds;
-use crate::deadline;
+use crate::deadline::{self, InTimeLayer};
 use crate::event_service::EventService;
 use crate::filesystem_service::FileSystemService;
 use crate::layers::drain::DrainLayer;
@@ -265,6 +265,7 @@ impl Server {
             .layer(MapRequestLayer::new(deadline::note::<tonic::body::Body>))
             .layer(TraceLayer)
             .layer(DrainLayer { drain: drain.clone() })
+            .layer(InTimeLayer)
             .serve_with_incoming_shutdown(served.routes.clone(), connections, drain.cancelled_owned())
             .boxed()
     }

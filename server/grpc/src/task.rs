@@ -234,7 +234,8 @@ mod tests {
 
     fn deadline_in(millis: u64) -> Deadline {
         let stop_at = Instant::now() + Duration::from_millis(millis);
-        Deadline { stop_at, answer_at: stop_at + Duration::from_millis(50) }
+        let answer_at = stop_at + Duration::from_millis(50);
+        Deadline { stop_at, answer_at, late_at: answer_at }
     }
 
     fn reason(status: &Status) -> String {

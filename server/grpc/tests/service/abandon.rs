@@ -87,3 +87,18 @@ async fn a_change_that_landed_too_late_to_be_told_is_told_as_possible() {
     let response = host.execute(&session, edit("a", "one", "two")).await;
     assert_eq!(response.is_error, Some(false), "{:?}", response.error);
 }
+
+#[tokio::test]
+async fn a_call_whose_message_does_not_arrive_in_time_is_told_so() {
+    let host = Host::start();
+    let mut calls = tonic::client::Grpc::new(host.channel.clone());
+    calls.ready().await.unwrap();
+    let mut request = tonic::Request::new(tokio_stream::pending::<v1::ExecuteRequest>());
+    request.set_timeout(Duration::from_millis(500));
+    let path = "/toolfs.v1.ToolService/Execute".parse().unwrap();
+    let codec = tonic_prost::ProstCodec::<_, v1::ExecuteResponse>::new();
+    let began = Instant::now();
+    let status = calls.client_streaming(request, path, codec).await.unwrap_err();
+    assert!(began.elapsed() < Duration::from_millis(500), "{:?}", began.elapsed());
+    assert_eq!(code_and_reason(&status), (Code::DeadlineExceeded, "DEADLINE_EXCEEDED".to_owned()));
+}
