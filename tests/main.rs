@@ -37,6 +37,8 @@ mod policy;
 mod read;
 /// What reflection tells, and what is not there.
 mod reflection;
+/// Calls that are repeated under one name.
+mod repeat;
 /// Memory while reading.
 mod rss;
 /// The tools as models are told of them.

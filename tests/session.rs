@@ -1,8 +1,16 @@
 //! Sessions: where paths start, how far they lead, who has seen what, and how a session ends.
 
-use expect_test::expect;
+use std::collections::HashSet;
 
-use crate::support::door::{Ask, Open};
+use expect_test::expect;
+use tempfile::TempDir;
+use toolfs_core::argument::RawCall;
+
+use crate::support::answer::Answer;
+use crate::support::door::{Ask, Door as _, Open, edit_call, read_call, write_call};
+use crate::support::place::{Disk, Hand as _};
+use crate::support::process::Server;
+use crate::support::wire::Wire;
 use crate::support::{World, cases};
 
 cases! {
@@ -28,10 +36,12 @@ cases! {
         a_parent_of_a_link_is_the_parent_of_its_target,
         a_working_directory_that_is_gone_is_said_to_be,
         a_link_does_not_lead_out_of_narrower_roots,
+        what_belongs_to_git_is_changed_on_no_way,
     ];
     wire: [
         a_session_survives_a_reconnect,
         sessions_are_listed_by_name_and_never_by_secret,
+        thousands_of_sessions_are_listed_page_by_page,
     ];
 }
 
@@ -342,4 +352,197 @@ async fn sessions_are_listed_by_name_and_never_by_secret(world: World) {
         request.page_token = page.next_page_token;
     }
     assert_eq!(names, opened.iter().map(|session| session.name.clone()).collect::<Vec<_>>());
+}
+
+async fn thousands_of_sessions_are_listed_page_by_page(world: World) {
+    const COUNT: usize = 2_500;
+    let mut opened = Vec::with_capacity(COUNT);
+    for _ in 0..COUNT {
+        opened.push(world.door().open(Open::default()).await.unwrap());
+    }
+    let names: HashSet<&str> = opened.iter().map(|session| session.name.as_str()).collect();
+    assert_eq!(names.len(), COUNT, "a name is used twice");
+
+    let client = world.client();
+    let (mut listed, mut page_token, mut pages) = (Vec::new(), String::new(), 0);
+    loop {
+        let request = toolfs_client::v1::ListSessionsRequest { page_size: 1_000, page_token };
+        let page = client.list_sessions(request).await.unwrap();
+        pages += 1;
+        if pages == 1 {
+            // What goes and what comes between two pages moves no other session from its place.
+            client.resume_session(&opened[10].id).await.unwrap().close().await.unwrap();
+            client.resume_session(&opened[COUNT - 1].id).await.unwrap().close().await.unwrap();
+            opened.push(world.door().open(Open::default()).await.unwrap());
+        }
+        listed.extend(page.sessions.into_iter().map(|session| session.name));
+        page_token = page.next_page_token;
+        if page_token.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(pages, 3);
+    opened.remove(COUNT - 1);
+    assert_eq!(listed, opened.into_iter().map(|session| session.name).collect::<Vec<_>>());
+
+    let made_up = toolfs_client::v1::ListSessionsRequest { page_size: 1, page_token: "7-0".into() };
+    let refusal = crate::support::wire::refusal(client.list_sessions(made_up).await.unwrap_err());
+    assert_eq!(refusal.reason, "PAGE_TOKEN_INVALID");
+}
+
+async fn what_belongs_to_git_is_changed_on_no_way(world: World) {
+    let kept = [
+        ".git/config",
+        "nested/.git/hooks/pre-commit",
+        // A worktree and a submodule have a file of that name, which says where the rest is.
+        "worktree/.git",
+    ];
+    for path in kept {
+        world.put(path, "kept\n").await;
+    }
+    world.hand().link(b"deep/er/hooks", "../../nested/.git/hooks");
+    world.hand().link(b"around", "deep/er/hooks");
+    world.hand().link(b"pointer", "worktree/.git");
+    world.hand().link(b"to-be-made", ".git/new");
+    let agent = world.agent().await;
+    let inside = world.agent_with(at("nested/.git")).await;
+    let tries = [
+        (&agent, "nested/.git/hooks/pre-commit"),
+        (&agent, "deep/er/hooks/pre-commit"),
+        (&agent, "around/pre-commit"),
+        (&agent, "around/new/hook"),
+        (&agent, "worktree/.git"),
+        (&agent, "pointer"),
+        (&agent, "to-be-made/x"),
+        (&agent, "not/there/.git/config"),
+        (&agent, "nested/../.git/config"),
+        (&inside, "config"),
+        (&inside, "hooks/pre-commit"),
+    ];
+    for (agent, path) in tries {
+        agent.read(path).await;
+        for answer in [agent.write(path, "x").await, agent.edit(path, "kept", "x").await] {
+            assert_eq!(answer.refused("FS_SANDBOX_DENIED").get("rule"), ".git", "{path}");
+        }
+    }
+    for path in kept {
+        world.expect(path, "kept\n").await;
+    }
+    for path in ["not", ".git/new", "nested/.git/config", "nested/.git/hooks/new"] {
+        world.expect_nothing(path).await;
+    }
+    assert!(!world.hand().names(b"").contains(&b"not".to_vec()), "a parent was made");
+    // Reading is no change, and the rest of a nested repository is like any other directory.
+    agent.read("around/pre-commit").await.ok();
+    agent.write("nested/src/lib.rs", "fine\n").await.ok();
+}
+
+/// A server on a directory of its own, with roots beneath it, and its client.
+async fn server_on(directory: &TempDir, roots: &[String]) -> (Server, Wire) {
+    let listen = format!("unix:{}", directory.path().join("s").display());
+    let mut arguments = vec!["--listen", &listen, "--state", "memory"];
+    arguments.extend(roots.iter().flat_map(|root| ["--root", root]));
+    let server = Server::start(&arguments);
+    let client = toolfs_client::Client::connect(&server.address()).await.unwrap();
+    (server, Wire::new(client))
+}
+
+fn root(directory: &TempDir, path: &str, name: &str) -> String {
+    format!("{}{name}", directory.path().join(path).display())
+}
+
+fn disk(directory: &TempDir) -> Disk {
+    Disk(directory.path().canonicalize().unwrap())
+}
+
+async fn ask(door: &Wire, session: &str, call: RawCall) -> Answer {
+    door.execute(Some(session), Ask::of(call)).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn several_roots_are_reached_by_their_names_and_a_session_stands_in_the_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let hand = disk(&directory);
+    for path in ["a/f", "b/f", "plain/f"] {
+        hand.put(path.as_bytes(), path.as_bytes());
+    }
+    let roots = [
+        root(&directory, "a", "=/project"),
+        root(&directory, "b", "=/library"),
+        root(&directory, "plain", ""),
+    ];
+    let (_server, door) = server_on(&directory, &roots).await;
+    let plain = hand.at(b"plain").display().to_string();
+    let opened = door.open(Open::default()).await.unwrap();
+    assert_eq!(opened.cwd, "/project");
+    assert_eq!(opened.roots, ["/project", "/library", &plain]);
+    for (path, shown) in [
+        ("f", "/project/f".to_owned()),
+        ("/library/f", "/library/f".to_owned()),
+        (&format!("{plain}/f"), format!("{plain}/f")),
+    ] {
+        assert_eq!(ask(&door, &opened.id, read_call(path, None, None)).await.ok().get("path"), shown);
+        ask(&door, &opened.id, write_call(path, "changed")).await.ok();
+    }
+    for path in ["a/f", "b/f", "plain/f"] {
+        assert_eq!(hand.get(path.as_bytes()).unwrap(), b"changed");
+    }
+    // Where a named root lies is no path of the agents, and what is called alike is no part of it.
+    let place = hand.at(b"a/f").display().to_string();
+    for path in [place.as_str(), "/projects/f", "../library/f", "/library/../project/../etc/passwd"] {
+        ask(&door, &opened.id, read_call(path, None, None)).await.refused("FS_SANDBOX_DENIED");
+    }
+    let narrow = Open { roots: vec!["/library".into()], ..Open::default() };
+    let opened = door.open(narrow).await.unwrap();
+    assert_eq!(opened.cwd, "/library");
+    let answer = ask(&door, &opened.id, read_call("/project/f", None, None)).await;
+    assert_eq!(answer.refused("FS_SANDBOX_DENIED").get("rule"), "session-roots");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_file_in_two_nested_roots_is_one_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let hand = disk(&directory);
+    hand.put(b"outer/inner/f", b"one\n");
+    let roots = [root(&directory, "outer", ""), root(&directory, "outer/inner", "")];
+    let (_server, door) = server_on(&directory, &roots).await;
+    let outer = hand.at(b"outer").display().to_string();
+    let opened = door.open(Open::default()).await.unwrap();
+    assert_eq!(opened.cwd, outer);
+    // Seen on one way, changed on the other.
+    let seen = ask(&door, &opened.id, read_call("inner/f", None, None)).await;
+    let direct = format!("{outer}/inner/f");
+    assert_eq!(seen.ok().get("path"), direct);
+    ask(&door, &opened.id, edit_call(&direct, "one", "two")).await.ok();
+    ask(&door, &opened.id, edit_call("inner/../inner/f", "two", "three")).await.ok();
+    assert_eq!(hand.get(b"outer/inner/f").unwrap(), b"three\n");
+    let narrow = Open { roots: vec![format!("{outer}/inner")], ..Open::default() };
+    let opened = door.open(narrow).await.unwrap();
+    ask(&door, &opened.id, read_call("f", None, None)).await.ok();
+    ask(&door, &opened.id, write_call("../beside", "x")).await.refused("FS_SANDBOX_DENIED");
+    assert_eq!(hand.get(b"outer/beside"), None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_root_that_is_given_through_a_link_is_reached_in_both_spellings() {
+    let directory = tempfile::tempdir().unwrap();
+    let hand = disk(&directory);
+    hand.put(b"real/f", b"one\n");
+    hand.link(b"way", "real");
+    let given = hand.at(b"way").display().to_string();
+    let (_server, door) = server_on(&directory, std::slice::from_ref(&given)).await;
+    let real = hand.at(b"real").display().to_string();
+    let opened = door.open(Open::default()).await.unwrap();
+    assert_eq!((opened.cwd.as_str(), &opened.roots[..]), (real.as_str(), std::slice::from_ref(&real)));
+    let seen = ask(&door, &opened.id, read_call(&format!("{given}/f"), None, None)).await;
+    assert_eq!(seen.ok().get("path"), format!("{real}/f"));
+    ask(&door, &opened.id, edit_call(&format!("{real}/f"), "one", "two")).await.ok();
+    let stands = door.open(at(&given)).await.unwrap();
+    assert_eq!(stands.cwd, real);
+    // The link is not part of what is served: leading it elsewhere leads nobody there.
+    hand.put(b"elsewhere/f", b"not served\n");
+    hand.remove(b"way");
+    hand.link(b"way", "elsewhere");
+    let answer = ask(&door, &opened.id, read_call("f", None, None)).await;
+    assert!(answer.text.contains("two"), "{}", answer.text);
 }

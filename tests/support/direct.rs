@@ -8,7 +8,7 @@ use toolfs_core::clock::{Clock, Timestamp};
 use toolfs_core::diff::DiffResult;
 use toolfs_core::error::{ErrorKind, FsError, SearchStop};
 use toolfs_core::guard::{EditGuard, WriteGuard};
-use toolfs_core::id::SessionId;
+use toolfs_core::id::{RequestId, SessionId};
 use toolfs_core::notice::Notice;
 use toolfs_core::outcome::{EditOutcome, Outcome, ReadOutcome, ToolResult, WriteOutcome};
 use toolfs_provider::abort::AbortSignal;
@@ -83,7 +83,7 @@ impl Door for Direct {
         let request = ExecuteRequest {
             caller: Caller::Local,
             session: session.map(SessionId::from_caller),
-            request_id: None,
+            request_id: ask.request_id.and_then(|id| RequestId::parse(&id.to_string())),
             tool_call_id: String::new(),
             dry_run: ask.dry_run,
             want_diff: full,

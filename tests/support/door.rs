@@ -30,6 +30,8 @@ pub(crate) struct Ask {
     pub(crate) call: Option<RawCall>,
     pub(crate) dry_run: bool,
     pub(crate) full: bool,
+    /// The name under which the call may be repeated; where there is none the client draws one.
+    pub(crate) request_id: Option<uuid::Uuid>,
 }
 
 impl Ask {
@@ -43,6 +45,10 @@ impl Ask {
 
     pub(crate) fn full(self) -> Ask {
         Ask { full: true, ..self }
+    }
+
+    pub(crate) fn named(self, request_id: uuid::Uuid) -> Ask {
+        Ask { request_id: Some(request_id), ..self }
     }
 }
 

@@ -29,7 +29,12 @@ impl Wire {
 
     /// A complete call goes through the typed methods, one with missing arguments as the message that it is.
     async fn in_session(&self, session: &Session, ask: Ask) -> Result<Answer, Error> {
-        let options = CallOptions { dry_run: ask.dry_run, full_view: ask.full, ..CallOptions::default() };
+        let options = CallOptions {
+            dry_run: ask.dry_run,
+            full_view: ask.full,
+            request_id: ask.request_id,
+            ..CallOptions::default()
+        };
         match ask.call {
             Some(RawCall::Read { file_path: Some(file_path), offset, limit }) => answer(
                 session.read(Read { file_path, offset, limit, options }).await,
@@ -89,6 +94,7 @@ pub(crate) fn execute_request(session: Option<&str>, ask: Ask) -> v1::ExecuteReq
     });
     v1::ExecuteRequest {
         session_id: session.unwrap_or_default().to_owned(),
+        request_id: ask.request_id.map(|id| id.to_string()).unwrap_or_default(),
         dry_run: ask.dry_run,
         view: if ask.full { v1::ResultView::Full } else { v1::ResultView::Unspecified }.into(),
         call,

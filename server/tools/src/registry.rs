@@ -339,3 +339,98 @@ impl Registry {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::atomic::AtomicI64;
+
+    use toolfs_core::id::SessionName;
+    use toolfs_core::target::{Target, TargetKey};
+
+    use super::*;
+    use crate::session::SessionMode;
+    use crate::store::MemorySessionStore;
+
+    #[derive(Debug)]
+    struct ManualClock(AtomicI64);
+
+    impl ManualClock {
+        fn advance(&self, by: Duration) {
+            self.0.fetch_add(milliseconds(by), Ordering::SeqCst);
+        }
+    }
+
+    impl Clock for ManualClock {
+        fn now(&self) -> Timestamp {
+            Timestamp(self.0.load(Ordering::SeqCst))
+        }
+    }
+
+    fn id(number: u8) -> SessionId {
+        SessionId::from_random([number; 16])
+    }
+
+    fn record(number: u8) -> SessionRecord {
+        let directory = Target {
+            key: TargetKey::new(*b"/"),
+            raw_path: b"/".to_vec(),
+            process_path: Vec::new(),
+            display_path: "/".into(),
+            file_url: String::new(),
+            protected_rule: None,
+        };
+        SessionRecord {
+            key: id(number).key(),
+            name: SessionName::from_random([number; 8]),
+            owner: Caller::Local,
+            cwd: directory,
+            roots: Vec::new(),
+            shown_roots: Vec::new(),
+            labels: BTreeMap::new(),
+            mode: SessionMode::WorkspaceWrite,
+            created: Timestamp(0),
+            last_used: Timestamp(0),
+        }
+    }
+
+    #[tokio::test]
+    async fn only_sessions_in_use_have_handles() {
+        let clock = Arc::new(ManualClock(AtomicI64::new(0)));
+        let store = Arc::new(MemorySessionStore::new());
+        let registry = Registry::new(store.clone(), clock.clone(), None, 100);
+        for number in 0..10 {
+            registry.insert(record(number)).await.unwrap();
+        }
+        let handles = || registry.table().handles.len();
+        assert_eq!(handles(), 10);
+        let in_a_call = registry.enter(&Caller::Local, &id(0)).await.unwrap();
+        clock.advance(HANDLE_IDLE);
+        registry.enter(&Caller::Local, &id(1)).await.unwrap();
+        registry.sweep().await;
+        assert_eq!(handles(), 2);
+        // The sessions are still there, and what the store knows of their use is up to date.
+        assert!(registry.look(&Caller::Local, &id(9)).await.is_ok());
+        assert_eq!(store.find(&id(0).key()).await.unwrap().unwrap().last_used, clock.now());
+        drop(in_a_call);
+        clock.advance(HANDLE_IDLE * 2);
+        registry.sweep().await;
+        assert_eq!(handles(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_removed_session_leaves_no_handle() {
+        let clock = Arc::new(ManualClock(AtomicI64::new(0)));
+        let registry = Registry::new(Arc::new(MemorySessionStore::new()), clock, None, 100);
+        registry.insert(record(1)).await.unwrap();
+        let in_a_call = registry.enter(&Caller::Local, &id(1)).await.unwrap();
+        let session = registry.remove(&Caller::Local, &id(1)).await.unwrap();
+        // It is not ended here as long as a call is in it.
+        assert!(registry.ending().await.unwrap().is_empty());
+        drop(in_a_call);
+        assert_eq!(registry.ending().await.unwrap(), std::slice::from_ref(&session.record.key));
+        registry.ended(&session.record.key).await.unwrap();
+        let table = registry.table();
+        assert!(table.handles.is_empty() && table.leaving.is_empty());
+    }
+}

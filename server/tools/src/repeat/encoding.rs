@@ -78,3 +78,38 @@ fn unreadable() -> ExecuteResponse {
     let error = remedy::add(error, Attempt { tool: None, in_session: true });
     ExecuteResponse { text: render::error(&error), result: ToolResult::Refused(error), dry_run: false }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(error: FsError) -> ExecuteResponse {
+        ExecuteResponse { text: render::error(&error), result: ToolResult::Refused(error), dry_run: false }
+    }
+
+    #[test]
+    fn a_refusal_comes_back_as_it_was() {
+        let kind = ErrorKind::NotFound { similar_names: vec!["\u{feff}\u{0}\u{2028}".into()] };
+        let error = FsError::new(kind, "a `\u{1f600}`\r\n")
+            .with_path("p")
+            .with_remedy("r")
+            .with_published(Published::Maybe)
+            .with_rescue_path("q");
+        let first = refused(error);
+        let repeated = decode(&encode(&first));
+        assert_eq!(format!("{repeated:?}"), format!("{first:?}"));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_and_not_run_again() {
+        let kept = encode(&refused(FsError::new(ErrorKind::NoSpace, "m")));
+        let text = String::from_utf8(kept.clone()).unwrap();
+        let newer = text.replace("\"format\":1", "\"format\":2");
+        assert_ne!(newer, text);
+        for unreadable in [newer.as_bytes(), b"", b"{}", &kept[..kept.len() - 1], b"{\"format\":1}"] {
+            let ToolResult::Refused(error) = decode(unreadable).result else { panic!("{unreadable:?}") };
+            assert_eq!((error.published(), error.is_retryable()), (Published::Maybe, false));
+            assert!(error.remedy().is_some());
+        }
+    }
+}

@@ -12,5 +12,6 @@ mod model;
 mod mutation;
 mod read;
 mod repeat;
+mod restart;
 mod session;
 mod telemetry;

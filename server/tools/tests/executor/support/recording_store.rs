@@ -42,6 +42,7 @@ impl SessionStore for RecordingSessions {
     }
 
     async fn touch(&self, key: &SessionKey, last_used: Timestamp) -> Result<()> {
+        self.script.note("touch".into());
         self.script.failure("touch")?;
         self.inner.touch(key, last_used).await
     }
