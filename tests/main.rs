@@ -51,6 +51,8 @@ mod session;
 mod staleness;
 /// Spans, with and without somebody who collects them.
 mod telemetry;
+/// The tour of the README.
+mod tour;
 /// What a read does not show.
 mod unreadable;
 /// Writing: bytes, guards, notices.
