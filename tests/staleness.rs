@@ -15,7 +15,7 @@ cases! {
         staleness_is_judged_before_matching,
         after_an_edit_the_session_goes_on_without_a_read,
         two_edits_of_one_version_by_two_sessions_have_one_winner,
-        six_edits_at_once_in_one_session_all_land,
+        fifty_edits_at_once_in_one_session_all_land,
         of_many_edits_by_many_sessions_as_many_land_as_are_told,
         neither_anothers_read_nor_its_own_write_covers_what_a_session_has_not_seen,
         two_spellings_of_one_file_are_one_file,
@@ -132,18 +132,19 @@ async fn two_edits_of_one_version_by_two_sessions_have_one_winner(world: World) 
     }
 }
 
-async fn six_edits_at_once_in_one_session_all_land(world: World) {
-    world.put("f", "l1\nl2\nl3\nl4\nl5\nl6\n").await;
+async fn fifty_edits_at_once_in_one_session_all_land(world: World) {
+    let lines = |letter: char| (1..=50).map(|line| format!("{letter}{line}.\n")).collect::<String>();
+    world.put("f", &lines('l')).await;
     let agent = world.agent().await;
     agent.read("f").await.ok();
-    let edits = (1..=6).map(|line| {
+    let edits = (1..=50).map(|line| {
         let agent = &agent;
-        async move { agent.edit("f", &format!("l{line}"), &format!("L{line}")).await }
+        async move { agent.edit("f", &format!("l{line}."), &format!("L{line}.")).await }
     });
     for answer in join_all(edits).await {
         answer.ok();
     }
-    world.expect("f", "L1\nL2\nL3\nL4\nL5\nL6\n").await;
+    world.expect("f", &lines('L')).await;
 }
 
 async fn of_many_edits_by_many_sessions_as_many_land_as_are_told(world: World) {
