@@ -94,5 +94,5 @@ pub(crate) fn plan_edit(request: &EditTextRequest) -> v1::PlanEditRequest {
 }
 
 fn operation_id(id: Option<&OperationId>) -> Option<String> {
-    id.map(|OperationId(id)| id.clone())
+    id.map(|id| id.as_str().to_owned())
 }

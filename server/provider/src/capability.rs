@@ -31,7 +31,8 @@ pub struct Capabilities {
     pub durability: Durability,
     /// Whether a replacement verifies what it displaced, so that a foreign writer in between is noticed.
     pub exchange: bool,
-    /// Whether operation ids are recorded, so that a retry after a crash is told what happened.
+    /// Whether operation ids are recorded, so that a retry after a crash is told what happened: see
+    /// [`crate::operation::OperationId`].
     pub operation_ids: bool,
     /// The names that mutations refuse.
     pub protected_patterns: Vec<String>,

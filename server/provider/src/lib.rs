@@ -11,6 +11,7 @@ pub mod content;
 mod ext;
 mod forward;
 pub mod memory;
+pub mod operation;
 pub mod patience;
 mod provider;
 pub mod refusal;

@@ -4,7 +4,7 @@
 //! target's display path afterwards. Nothing here says what to do next in the model's terms, which is the tool
 //! layer's part, and nothing echoes content or tells where a refused path would have led.
 
-use toolfs_core::error::{ErrorKind, Existing, FsError, UnavailableCause};
+use toolfs_core::error::{ErrorKind, Existing, FsError, Published, UnavailableCause};
 use toolfs_core::limit::LimitName;
 use toolfs_core::target::FileKind;
 use toolfs_core::version::Version;
@@ -158,6 +158,28 @@ pub fn content_not_utf8(path: impl Into<String>) -> FsError {
 /// `FS_UNSUPPORTED`: operation ids are not recorded here.
 pub fn no_operation_ids(path: impl Into<String>) -> FsError {
     FsError::new(ErrorKind::Unsupported, "this provider records no operation ids").with_path(path)
+}
+
+/// `FS_INVALID_ARGUMENT`: the id of this operation was given to another request before.
+pub fn operation_id_reused(path: impl Into<String>) -> FsError {
+    let expected = "an id of its own for each operation";
+    FsError::invalid_argument("operation_id", "the id of another request", expected).with_path(path)
+}
+
+/// `FS_STALE_VERSION`, published maybe: an operation was begun before, and neither what it was to replace (`replaced`,
+/// nothing when absent) nor what it was to put there is in the place. Whether it had happened cannot be known.
+pub fn operation_in_doubt(
+    path: impl Into<String>,
+    replaced: Option<Version>,
+    actual: Option<Version>,
+) -> FsError {
+    let path = path.into();
+    let message = format!(
+        "whether this operation changed `{path}` before cannot be known, its content was changed by somebody else since"
+    );
+    FsError::new(ErrorKind::StaleVersion { expected: replaced, actual }, message)
+        .with_path(path)
+        .with_published(Published::Maybe)
 }
 
 /// `FS_UNAVAILABLE`: somebody else kept changing the path while the call tried.

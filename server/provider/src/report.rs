@@ -1,5 +1,6 @@
 //! What a provider answers.
 
+use serde::{Deserialize, Serialize};
 use toolfs_core::clock::Timestamp;
 use toolfs_core::diff::{ChangedRanges, DiffResult};
 use toolfs_core::edit::Matches;
@@ -38,7 +39,7 @@ pub struct LinesReport {
 }
 
 /// What a write did, or would do.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WriteReport {
     /// What kind of change it is.
     pub operation: WriteOperation,
@@ -57,7 +58,7 @@ pub struct WriteReport {
 }
 
 /// What an edit did, or would do.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EditReport {
     /// Where it matched; the total is the number of replacements.
     pub matches: Matches,

@@ -8,6 +8,7 @@ use toolfs_core::error::Result;
 use toolfs_core::guard::{EditGuard, WriteGuard};
 use toolfs_core::target::{TargetKey, display_form};
 
+pub use crate::operation::OperationId;
 use crate::refusal;
 
 /// A path to resolve, as raw bytes.
@@ -68,10 +69,6 @@ impl ByteRange {
     pub const WHOLE: ByteRange = ByteRange { offset: 0, length: None };
 }
 
-/// A name of one mutation that its caller may repeat after a crash.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct OperationId(pub String);
-
 /// A whole-file write. Its `Debug` form shows the content's length only.
 #[derive(Clone)]
 pub struct WriteTextRequest {
@@ -84,7 +81,7 @@ pub struct WriteTextRequest {
     /// Whether the report is to carry the diff.
     pub want_diff: bool,
     /// The operation's name, where [`crate::capability::Capabilities::operation_ids`] says that they are recorded;
-    /// refused with `FS_UNSUPPORTED` elsewhere.
+    /// refused with `FS_UNSUPPORTED` elsewhere. A plan takes no notice of it.
     pub operation_id: Option<OperationId>,
 }
 

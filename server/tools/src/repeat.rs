@@ -398,7 +398,7 @@ fn operation_id(key: &CallKey) -> OperationId {
     let mut hasher = blake3::Hasher::new_derive_key("toolfs operation id v1");
     add_text(&mut hasher, Some(key.session.as_str()));
     add_text(&mut hasher, Some(key.request.as_str()));
-    OperationId(hasher.finalize().to_hex().to_string())
+    OperationId::parse(hasher.finalize().to_hex().as_str()).expect("64 digits are a name")
 }
 
 fn fingerprint(call: &RawCall, want_diff: bool) -> Fingerprint {

@@ -33,9 +33,6 @@ const BATCH_BYTES: usize = 64 << 10;
 /// and its full length.
 const LINE_OVERHEAD_BYTES: u64 = 32;
 
-/// Characters of the name of an operation.
-const MAX_OPERATION_ID_CHARS: usize = 128;
-
 /// Within what the seam is served.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds {
@@ -210,13 +207,7 @@ fn content_size(size: Option<i64>) -> Result<u64, Status> {
 }
 
 fn operation_id(text: String) -> Result<OperationId, Status> {
-    let printable = text.bytes().all(|byte| byte.is_ascii_graphic());
-    if printable && (1..=MAX_OPERATION_ID_CHARS).contains(&text.len()) {
-        return Ok(OperationId(text));
-    }
-    let actual = if text.is_empty() { "empty" } else { "text that names no operation" };
-    let expected = format!("1 to {MAX_OPERATION_ID_CHARS} printable ASCII characters without blanks");
-    Err(invalid("operation_id", actual, expected))
+    OperationId::parse(&text).map_err(|error| status::between_processes(&error))
 }
 
 /// An edit.

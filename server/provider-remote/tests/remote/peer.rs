@@ -514,7 +514,7 @@ pub(crate) fn write(content: impl Into<Bytes>, operation_id: Option<&str>) -> Wr
         content: content.into(),
         guard: WriteGuard::Unconditional,
         want_diff: true,
-        operation_id: operation_id.map(|id| OperationId(id.into())),
+        operation_id: operation_id.map(|id| OperationId::parse(id).unwrap()),
     }
 }
 
@@ -524,6 +524,6 @@ pub(crate) fn edit(operation_id: Option<&str>) -> EditTextRequest {
         edit: EditRequest::new("one".into(), "1".into(), false).unwrap(),
         guard: EditGuard::Unconditional,
         want_diff: true,
-        operation_id: operation_id.map(|id| OperationId(id.into())),
+        operation_id: operation_id.map(|id| OperationId::parse(id).unwrap()),
     }
 }

@@ -20,6 +20,8 @@ pub enum Ability {
     /// The provider tells what the messages of the seam do not carry: how often each line end occurs in a mixed file,
     /// and the numbers behind a diff that is left out.
     UncarriedFacts,
+    /// The provider records operation ids. Its capabilities tell, so that a fixture need not.
+    OperationIds,
 }
 
 impl fmt::Display for Ability {
@@ -32,6 +34,7 @@ impl fmt::Display for Ability {
             Ability::RawNames => "raw names",
             Ability::Times => "times of change",
             Ability::UncarriedFacts => "facts that the seam does not carry",
+            Ability::OperationIds => "operation ids",
         })
     }
 }

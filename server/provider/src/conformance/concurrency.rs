@@ -12,7 +12,7 @@ use crate::Provider;
 
 /// Runs the calls that `make` makes of the numbers below `count` at once, each on a task of its own, and collects
 /// what they yield in the order of the numbers.
-async fn all_at_once<T, F>(
+pub(super) async fn all_at_once<T, F>(
     fixture: &Fixture,
     count: usize,
     make: impl Fn(Arc<dyn Provider>, usize) -> F,

@@ -9,6 +9,7 @@ use toolfs_core::limit::Limits;
 
 use super::ability::{Abilities, Ability};
 use crate::Provider;
+use crate::abort::AbortSignal;
 
 /// Changes files behind the provider's back, as an editor or a build would.
 ///
@@ -111,6 +112,16 @@ impl Fixture {
     pub fn wrapped(mut self, wrap: impl FnOnce(Arc<dyn Provider>) -> Arc<dyn Provider>) -> Fixture {
         self.provider = wrap(self.provider);
         self
+    }
+
+    /// Adds to what is missing what the provider says of itself.
+    pub(super) async fn ask_provider(&mut self) {
+        let capabilities = self.provider.capabilities(&AbortSignal::new()).await;
+        if !capabilities.expect("a provider tells what it can do").operation_ids {
+            let abilities = std::mem::take(&mut self.abilities);
+            self.abilities =
+                abilities.without(Ability::OperationIds, "the provider says that it records none");
+        }
     }
 }
 

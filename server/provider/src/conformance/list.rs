@@ -11,7 +11,7 @@ macro_rules! conformance_suite {
         /// Says which cases do not apply to this fixture.
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn skipped_cases_are_told() {
-            $crate::conformance::tell_skipped(module_path!(), &$factory().await);
+            $crate::conformance::tell_skipped(module_path!(), $factory().await).await;
         }
     };
 }
@@ -243,6 +243,19 @@ macro_rules! conformance_cases {
                 a_planned_edit_reports_as_the_edit_does;
                 a_plan_is_refused_as_its_mutation_is;
                 a_plan_needs_write_permission_too [Modes];
+            }
+            operation {
+                a_repeated_write_answers_the_first_report [OperationIds];
+                a_repeated_edit_is_made_once [OperationIds];
+                a_repetition_leaves_what_came_after [OperationIds];
+                a_repetition_may_have_another_guard_and_another_wish_for_a_diff [OperationIds];
+                the_id_of_another_request_is_refused [OperationIds];
+                a_refusal_is_not_recorded [OperationIds];
+                an_aborted_operation_is_not_recorded [OperationIds];
+                one_operation_at_once_from_many_has_one_effect [OperationIds];
+                of_two_requests_with_one_id_at_once_one_is_refused [OperationIds];
+                a_plan_takes_no_notice_of_an_id [OperationIds];
+                a_repetition_through_a_link_is_of_the_links_target [OperationIds, Symlinks];
             }
             abort {
                 an_aborted_write_changes_nothing;

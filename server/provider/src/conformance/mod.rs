@@ -31,6 +31,7 @@ mod content;
 mod edit;
 mod key;
 mod link;
+mod operation;
 mod plan;
 mod protect;
 mod read_lines;
@@ -78,6 +79,7 @@ impl fmt::Debug for Case {
 
 /// Runs one case on a fresh fixture, or tells that it is skipped. Panics when the case fails.
 pub async fn run(name: &str, mut fixture: Fixture, spawn: Spawn) {
+    fixture.ask_provider().await;
     let case = CASES.iter().find(|case| case.name == name).expect("tests are made from the list of cases");
     match case.reason_to_skip(&fixture.abilities) {
         Some(reason) => tell(&format!("skipped: {name} ({reason})")),
@@ -89,7 +91,8 @@ pub async fn run(name: &str, mut fixture: Fixture, spawn: Spawn) {
 }
 
 /// Tells how many cases a fixture runs, and which it skips for what reason.
-pub fn tell_skipped(suite: &str, fixture: &Fixture) {
+pub async fn tell_skipped(suite: &str, mut fixture: Fixture) {
+    fixture.ask_provider().await;
     let skipped: Vec<String> = CASES
         .iter()
         .filter_map(|case| Some(format!("{} ({})", case.name, case.reason_to_skip(&fixture.abilities)?)))

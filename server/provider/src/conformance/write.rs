@@ -328,7 +328,7 @@ pub(super) async fn operation_ids_are_refused_where_they_are_not_recorded(fixtur
         return;
     }
     let mut request = write_request(fixture.key("f").await, "x", WriteGuard::Unconditional);
-    request.operation_id = Some(OperationId("once".to_owned()));
+    request.operation_id = Some(OperationId::parse("once").unwrap());
     refused(fixture.provider.write_text(&running(), request).await, Code::Unsupported);
     assert_eq!(fixture.get("f"), None);
 }

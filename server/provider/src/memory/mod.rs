@@ -3,7 +3,7 @@
 //! It keeps one tree of directories, files and symbolic links, of which the parts beneath the configured roots are
 //! served. Its semantics are those of the trait, written as plainly as possible: what another provider does
 //! differently is a fault of one of the two. Content is gone when the provider is; nothing is written anywhere.
-//! Deliberately absent: hard links, owners, permission on directories, and operation ids.
+//! Deliberately absent: hard links, owners, and permission on directories.
 //!
 //! Mutations are optimistic: they look at the tree, do the long work (hashing, matching, diffs) without its lock, and
 //! publish under the lock only onto exactly what they looked at; else they start anew.
@@ -11,6 +11,7 @@
 mod hand;
 mod location;
 mod mutation;
+mod operation;
 mod resolve;
 mod stream;
 #[cfg(test)]
@@ -29,6 +30,7 @@ use toolfs_core::target::{FileKind, Target, TargetKey, display_form};
 use toolfs_core::window::{LineWindow, WindowReader};
 
 use self::location::{Location, Roots};
+use self::operation::Records;
 use self::resolve::Asked;
 use self::tree::{File, Node, Tree};
 use crate::Provider;
@@ -82,6 +84,8 @@ pub struct MemoryProvider {
     protected: ProtectedPatterns,
     clock: Option<Arc<dyn Clock>>,
     tree: Mutex<Tree>,
+    /// Locked while the tree is, or alone.
+    records: Mutex<Records>,
 }
 
 impl MemoryProvider {
@@ -96,7 +100,14 @@ impl MemoryProvider {
         for root in roots.iter() {
             tree.make_dir(root);
         }
-        Ok(MemoryProvider { roots, limits, protected, clock, tree: Mutex::new(tree) })
+        Ok(MemoryProvider {
+            roots,
+            limits,
+            protected,
+            clock,
+            tree: Mutex::new(tree),
+            records: Mutex::default(),
+        })
     }
 
     fn tree(&self) -> MutexGuard<'_, Tree> {
@@ -104,9 +115,20 @@ impl MemoryProvider {
         self.tree.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn records(&self) -> MutexGuard<'_, Records> {
+        // A record that a panic left half-way is one that is not dropped in its time.
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The protected pattern that a place beneath a root matches.
     fn rule_for(&self, location: &Location) -> Option<&str> {
         self.protected.rule_for(&self.roots.relative(location))
+    }
+
+    /// What a key is called in errors.
+    fn shown(&self, key: &TargetKey) -> Result<String> {
+        let made_for = self.roots.parse_key(key).ok_or_else(refusal::foreign_key)?;
+        Ok(display_form(&made_for.raw_path()))
     }
 
     /// Where a key leads now: a component that became a link since it was made is followed.
@@ -183,7 +205,7 @@ impl Provider for MemoryProvider {
             roots: self.roots.iter().map(root).collect(),
             durability: Durability::None,
             exchange: true,
-            operation_ids: false,
+            operation_ids: true,
             protected_patterns: self.protected.names().to_vec(),
         })
     }
@@ -283,11 +305,11 @@ impl Provider for MemoryProvider {
     }
 
     async fn write_text(&self, abort: &AbortSignal, request: WriteTextRequest) -> Result<WriteReport> {
-        self.publish(abort, |abort| self.decide_write(abort, &request))
+        self.publish(abort, &request.target, request.operation(), |abort| self.decide_write(abort, &request))
     }
 
     async fn edit_text(&self, abort: &AbortSignal, request: EditTextRequest) -> Result<EditReport> {
-        self.publish(abort, |abort| self.decide_edit(abort, &request))
+        self.publish(abort, &request.target, request.operation(), |abort| self.decide_edit(abort, &request))
     }
 
     async fn plan_write(&self, abort: &AbortSignal, request: WriteTextRequest) -> Result<WriteReport> {

@@ -15,12 +15,14 @@ use toolfs_core::version::Version;
 
 use super::MemoryProvider;
 use super::location::Location;
+use super::operation::Report;
 use super::tree::{File, NEW_FILE_MODE, Node, Tree};
 use crate::abort::AbortSignal;
+use crate::operation::Operation;
 use crate::patience::CallPatience;
 use crate::refusal;
 use crate::report::{EditReport, WriteReport};
-use crate::request::{EditTextRequest, OperationId, WriteTextRequest};
+use crate::request::{EditTextRequest, WriteTextRequest};
 
 /// Set-user-id and set-group-id: a write of an unprivileged process drops them.
 const PRIVILEGE_BITS: u32 = 0o6000;
@@ -84,20 +86,44 @@ impl MemoryProvider {
     /// Decides, and publishes onto exactly what the decision was based on. When that moved, it decides anew: a
     /// guard then refuses, and an unguarded edit matches again. Somebody else got ahead every time, so this ends.
     ///
+    /// An operation that was carried out before is answered from its record. Of two at once the one that publishes
+    /// second meets the record of the first.
+    ///
     /// # Errors
-    /// Those of `decide`; `FS_ABORTED` until the new content is in place.
-    pub(super) fn publish<R>(
+    /// Those of `decide`; `FS_ABORTED` until the new content is in place; `FS_INVALID_ARGUMENT` when the name of the
+    /// operation is another one's.
+    pub(super) fn publish<R: Report>(
         &self,
         abort: &AbortSignal,
+        key: &TargetKey,
+        operation: Option<Operation>,
         mut decide: impl FnMut(&AbortSignal) -> Result<Decision<R>>,
     ) -> Result<R> {
+        abort.check()?;
+        let recall = || match &operation {
+            None => Ok(None),
+            Some(operation) => self.records().recall(operation, &self.shown(key)?),
+        };
         loop {
-            let Decision { report, place, new } = decide(abort)?;
+            if let Some(report) = recall()? {
+                return Ok(report);
+            }
+            let Decision { report, place, new } = match decide(abort) {
+                Ok(decision) => decision,
+                // What refused this one may be the effect of the same operation, which came first.
+                Err(error) => return recall()?.ok_or(error),
+            };
             let mut tree = self.tree();
             abort.check()?;
+            if let Some(report) = recall()? {
+                return Ok(report);
+            }
             let (location, shown) = self.locate(&tree, &self.roots.key(&place.location))?;
             if place.is_still(&self.place_at(&tree, location, shown)?) {
                 tree.insert(&place.location.names, Node::File(Arc::new(new)));
+                if let Some(operation) = operation {
+                    self.records().keep(operation, &report);
+                }
                 return Ok(report);
             }
         }
@@ -113,7 +139,7 @@ impl MemoryProvider {
         request: &WriteTextRequest,
     ) -> Result<Decision<WriteReport>> {
         abort.check()?;
-        let place = self.place(&request.target, request.operation_id.as_ref())?;
+        let place = self.place(&request.target)?;
         let Ok(text) = std::str::from_utf8(&request.content) else {
             return Err(refusal::content_not_utf8(&place.shown));
         };
@@ -150,7 +176,7 @@ impl MemoryProvider {
         request: &EditTextRequest,
     ) -> Result<Decision<EditReport>> {
         abort.check()?;
-        let place = self.place(&request.target, request.operation_id.as_ref())?;
+        let place = self.place(&request.target)?;
         let expected = match &request.guard {
             EditGuard::Unconditional => None,
             EditGuard::ReplaceIfVersion(version) => Some(version),
@@ -179,12 +205,9 @@ impl MemoryProvider {
 
     /// Where a mutation of this target lands, after what does not depend on its guard: its kind, protection and
     /// permission, in this order.
-    fn place(&self, key: &TargetKey, operation_id: Option<&OperationId>) -> Result<Place> {
+    fn place(&self, key: &TargetKey) -> Result<Place> {
         let tree = self.tree();
         let (location, shown) = self.locate(&tree, key)?;
-        if operation_id.is_some() {
-            return Err(refusal::no_operation_ids(shown));
-        }
         self.place_at(&tree, location, shown)
     }
 

@@ -12,6 +12,7 @@ use toolfs_core::version::Version;
 
 use super::*;
 use crate::ProviderExt;
+use crate::capability::Durability;
 
 /// Paths that get into each other's way: `d` is a directory as soon as anything below it was made.
 const PATHS: [&str; 5] = ["a", "d", "d/b", "d/e/c", "a/x"];
@@ -292,7 +293,7 @@ fn an_edit_that_was_overtaken_is_not_lost_and_loses_nothing() {
     let (target, guard) = (key_of(&provider, "f").unwrap(), EditGuard::Unconditional);
     let request = EditTextRequest { target, edit: change, guard, want_diff: false, operation_id: None };
     let mut overtaken = 0;
-    let report = provider.publish(&AbortSignal::new(), |abort| {
+    let report = provider.publish(&AbortSignal::new(), &request.target, None, |abort| {
         let decision = provider.decide_edit(abort, &request);
         if overtaken < 3 {
             overtaken += 1;
@@ -312,7 +313,7 @@ fn a_guarded_write_that_was_overtaken_is_stale() {
     let target = key_of(&provider, "f").unwrap();
     let (content, guard) = (Bytes::from("ours"), WriteGuard::ReplaceIfVersion(Version::of(b"seen")));
     let request = WriteTextRequest { target, content, guard, want_diff: false, operation_id: None };
-    let result = provider.publish(&AbortSignal::new(), |abort| {
+    let result = provider.publish(&AbortSignal::new(), &request.target, None, |abort| {
         let decision = provider.decide_write(abort, &request);
         provider.put(b"/ws/f", "theirs");
         decision
@@ -345,4 +346,11 @@ fn links_lead_from_root_to_root() {
     provider.make_link(b"/one/relative", "../two/f");
     assert_eq!(key_of(&provider, "across"), key_of(&provider, "/two/f"));
     assert_eq!(key_of(&provider, "relative"), Err(Code::SandboxDenied));
+}
+
+#[tokio::test]
+async fn what_is_in_memory_is_promised_for_no_longer_than_the_process() {
+    let provider = MemoryProvider::new(MemoryConfig::with_root("/ws")).unwrap();
+    let told = provider.capabilities(&AbortSignal::new()).await.unwrap();
+    assert_eq!((told.durability, told.exchange, told.operation_ids), (Durability::None, true, true));
 }
