@@ -9,6 +9,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::hint::black_box;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -20,6 +21,7 @@ use toolfs_core::target::TargetKey;
 use toolfs_core::window::LineWindow;
 use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::capability::Durability;
+use toolfs_provider::operation::OperationId;
 use toolfs_provider::request::WriteTextRequest;
 use toolfs_provider::{Provider, ProviderExt};
 use toolfs_provider_local::{LocalOptions, LocalProvider, RootSpec};
@@ -46,8 +48,9 @@ fn text(bytes: usize) -> String {
     text
 }
 
-fn open(root: &std::path::Path, durability: Durability) -> LocalProvider {
+fn open(root: &Path, records: Option<&Path>, durability: Durability) -> LocalProvider {
     let mut options = LocalOptions::new(Arc::new(HostClock));
+    options.operations = records.map(Path::to_owned);
     options.durability = durability;
     LocalProvider::open(&[RootSpec::new(root)], options).unwrap()
 }
@@ -59,7 +62,7 @@ fn key(runtime: &Runtime, provider: &LocalProvider, name: &str) -> TargetKey {
 fn read(criterion: &mut Criterion) {
     let (runtime, directory, abort) =
         (Runtime::new().unwrap(), tempfile::tempdir().unwrap(), AbortSignal::new());
-    let provider = open(directory.path(), Durability::Full);
+    let provider = open(directory.path(), None, Durability::Full);
     let mut group = criterion.benchmark_group("read");
     for (name, bytes) in [("4KiB", 4 << 10), ("64KiB", 64 << 10), ("16MiB", 16 << 20)] {
         fs::write(directory.path().join(name), text(bytes)).unwrap();
@@ -77,17 +80,26 @@ fn replace(criterion: &mut Criterion) {
     let (runtime, abort) = (Runtime::new().unwrap(), AbortSignal::new());
     let mut group = criterion.benchmark_group("replace");
     group.sample_size(20);
-    for (name, durability) in
-        [("full", Durability::Full), ("data", Durability::Data), ("none", Durability::None)]
-    {
-        let directory = tempfile::tempdir().unwrap();
-        let provider = open(directory.path(), durability);
+    for (name, durability, is_named) in [
+        ("full", Durability::Full, false),
+        ("data", Durability::Data, false),
+        ("none", Durability::None, false),
+        ("none, named", Durability::None, true),
+    ] {
+        let (directory, records) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let provider = open(directory.path(), is_named.then(|| records.path()), durability);
         let target = key(&runtime, &provider, "file");
         let content = bytes::Bytes::from(text(16 << 10));
         let guard = WriteGuard::Unconditional;
         let request = WriteTextRequest { target, content, guard, want_diff: false, operation_id: None };
+        let mut count = 0u64;
         group.bench_function(name, |bencher| {
-            bencher.iter(|| runtime.block_on(provider.write_text(&abort, request.clone())).unwrap());
+            bencher.iter(|| {
+                count += 1;
+                let operation_id = is_named.then(|| OperationId::parse(&count.to_string()).unwrap());
+                let request = WriteTextRequest { operation_id, ..request.clone() };
+                runtime.block_on(provider.write_text(&abort, request)).unwrap()
+            });
         });
     }
     group.finish();

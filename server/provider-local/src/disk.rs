@@ -20,6 +20,7 @@ use crate::io_error::{OPENING, fs_error};
 use crate::list;
 use crate::location::Location;
 use crate::lock::LockTable;
+use crate::operation::RecordStore;
 use crate::resolve::{Asked, resolve};
 use crate::root::{self, Root};
 use crate::stat_cache::StatCache;
@@ -37,6 +38,8 @@ pub(crate) struct Disk {
     pub(crate) umask: Mode,
     pub(crate) locks: LockTable,
     pub(crate) cache: StatCache,
+    /// Where named operations are recorded, if they are.
+    pub(crate) operations: Option<RecordStore>,
     /// Whether files without a name are not to be used.
     pub(crate) named_temporaries: bool,
     /// A name of this server among those that share its directories.

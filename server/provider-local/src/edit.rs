@@ -23,6 +23,7 @@ use crate::disk::{Disk, MAX_ATTEMPTS, OpenFile};
 use crate::io_error::{READING, fs_error};
 use crate::location::Location;
 use crate::lock::Turn;
+use crate::operation::{self, Ticket};
 use crate::place::{Found, Place};
 use crate::publish::{self, Basis, Setback};
 use crate::read::{Pieces, not_text};
@@ -34,6 +35,22 @@ pub(crate) fn edit(
     location: &Location,
     request: &EditTextRequest,
     turn: Option<&Turn>,
+    abort: &AbortSignal,
+) -> Result<Found<EditReport>> {
+    let Some((turn, operation)) = turn.zip(request.operation()) else {
+        return attempt(disk, location, request, turn, None, abort);
+    };
+    operation::once(disk, location, operation, abort, |ticket| {
+        attempt(disk, location, request, Some(turn), Some(ticket), abort)
+    })
+}
+
+fn attempt(
+    disk: &Disk,
+    location: &Location,
+    request: &EditTextRequest,
+    turn: Option<&Turn>,
+    mut ticket: Option<&mut Ticket<'_>>,
     abort: &AbortSignal,
 ) -> Result<Found<EditReport>> {
     let path = location.display();
@@ -62,21 +79,24 @@ pub(crate) fn edit(
             .map_err(|refused| FsError::from(refused).with_path(&path))?;
         drop(content);
         abort.check().map_err(|error| error.with_path(&path))?;
+        let (mut report, content) = report(&open, request, edited);
+        if let Some(ticket) = &mut ticket {
+            ticket.record(Some(&version), &report)?;
+        }
         let basis = Basis { old: &open, version: &version };
         let effect = match turn {
             None => None,
-            Some(turn) => match publish::replace(disk, &place, turn, &basis, &edited.content, abort) {
+            Some(turn) => match publish::replace(disk, &place, turn, &basis, &content, abort) {
                 Ok(effect) => Some(effect),
                 Err(Setback::Elsewhere) => return Ok(Found::Elsewhere),
                 Err(Setback::Failed(error)) => return Err(error),
-                Err(Setback::Overtaken { actual, rescue_path: Some(rescue_path) }) => {
+                Err(Setback::Rescued { actual, rescue_path }) => {
                     return Err(publish::stale(&place, expected.cloned(), actual, rescue_path));
                 }
                 // Nothing happened: what is there now is judged, and matched, anew.
-                Err(Setback::Overtaken { rescue_path: None, .. }) => continue,
+                Err(Setback::Overtaken) => continue,
             },
         };
-        let mut report = report(&open, request, edited);
         if let Some(effect) = effect {
             let mut remarks = Remarks::from(report.notices);
             remarks.extend(effect.notices);
@@ -88,13 +108,14 @@ pub(crate) fn edit(
     Err(refusal::keeps_changing(path))
 }
 
-fn report(open: &OpenFile, request: &EditTextRequest, edited: Edited) -> EditReport {
+/// What an edit does, and the content that it makes.
+fn report(open: &OpenFile, request: &EditTextRequest, edited: Edited) -> (EditReport, Vec<u8>) {
     let mut remarks = Remarks::default();
     if let Ok(after) = summarize(&edited.content) {
         remarks.extend(line_end_changes(&edited.before, &after));
     }
     foreseen(open.file.as_fd(), &open.facts, &mut remarks);
-    EditReport {
+    let report = EditReport {
         matches: edited.matches,
         changed: edited.changed,
         size_bytes: edited.content.len() as u64,
@@ -102,7 +123,8 @@ fn report(open: &OpenFile, request: &EditTextRequest, edited: Edited) -> EditRep
         notices: remarks.into_notices(),
         diff: request.want_diff.then_some(edited.diff),
         not_durable: None,
-    }
+    };
+    (report, edited.content)
 }
 
 /// What a pass over the old content learned.

@@ -61,6 +61,21 @@ pub(crate) fn fs_error(path: &str, doing: &'static str, cause: impl Into<io::Err
     error.with_source(cause)
 }
 
+/// Maps a failed step on the record of an operation on `path` to the error that its caller gets.
+///
+/// The record is the server's own affair: its errno says nothing about `path`.
+pub(crate) fn record_error(path: &str, cause: impl Into<io::Error>) -> FsError {
+    let cause = cause.into();
+    let kind = match cause.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS | Errno::NOSPC | Errno::DQUOT) => {
+            ErrorKind::Unavailable { cause: UnavailableCause::Overloaded }
+        }
+        Some(_) | None => ErrorKind::IoError,
+    };
+    let message = format!("the server cannot record operations, so it did not begin the one on `{path}`");
+    FsError::new(kind, message).with_path(path).with_source(cause)
+}
+
 /// Opening something that is there.
 pub(crate) const OPENING: &str = "opening it";
 /// Reading what is open.
@@ -70,7 +85,7 @@ pub(crate) const CREATING: &str = "creating it";
 
 #[cfg(test)]
 mod tests {
-    use toolfs_core::error::Code;
+    use toolfs_core::error::{Code, Published};
 
     use super::*;
 
@@ -100,6 +115,20 @@ mod tests {
             let error = fs_error("/w/a", OPENING, errno);
             assert_eq!(error.code(), code, "{errno:?}");
             assert_eq!(error.path(), Some("/w/a"), "{errno:?}");
+        }
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_made_says_nothing_about_the_target() {
+        for (errno, code) in [
+            (Errno::NOENT, Code::IoError),
+            (Errno::ACCESS, Code::IoError),
+            (Errno::IO, Code::IoError),
+            (Errno::NOSPC, Code::Unavailable),
+            (Errno::MFILE, Code::Unavailable),
+        ] {
+            let error = record_error("/w/a", errno);
+            assert_eq!((error.code(), error.published()), (code, Published::No), "{errno:?}");
         }
     }
 

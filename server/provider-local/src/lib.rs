@@ -1,8 +1,8 @@
 //! The local disk provider of toolfs: confined opens, atomic durable publication, Linux 5.6 and later.
 //!
 //! [`LocalProvider`] serves directories of this host. `root` is the only module that opens files, `resolve` finds
-//! where paths lead, `read` and `stream` read, `write` and `edit` judge, `publish` makes a new content appear, and
-//! `io_error` alone knows what an errno means to a caller. What is deliberately absent is said in each of them.
+//! where paths lead, `read` and `stream` read, `write` and `edit` judge, `publish` makes a new content appear,
+//! `operation` keeps a mutation that is repeated from happening twice, and `io_error` alone knows what an errno means to a caller. What is deliberately absent is said in each of them.
 //!
 //! What "atomic" means here: a reader sees the old or the new content, never a part of either, and what a foreign
 //! writer put in the way between the judgement and the publication is put back, not lost. Where a file system cannot
@@ -19,6 +19,7 @@ mod io_error;
 mod list;
 mod location;
 mod lock;
+mod operation;
 mod place;
 mod provider;
 mod publish;
@@ -38,3 +39,4 @@ mod write;
 
 pub use provider::{LocalOptions, LocalProvider};
 pub use root::RootSpec;
+pub use stat_cache::CacheStatistics;

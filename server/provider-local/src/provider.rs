@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,16 +19,17 @@ use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::capability::{self, Capabilities, Durability};
 use toolfs_provider::content::{ContentStream, EntryStream};
 use toolfs_provider::report::{EditReport, LinesReport, Stat, WriteReport};
-use toolfs_provider::request::{ByteRange, EditTextRequest, OperationId, ResolveRequest, WriteTextRequest};
+use toolfs_provider::request::{ByteRange, EditTextRequest, ResolveRequest, WriteTextRequest};
 use toolfs_provider::{Provider, refusal};
 
 use crate::disk::{Disk, MAX_ATTEMPTS};
-use crate::location::Location;
+use crate::location::{Location, join, strip_path};
 use crate::lock::{LockTable, Turn};
+use crate::operation::RecordStore;
 use crate::place::Found;
 use crate::resolve::{Asked, resolve};
 use crate::root::{Root, RootSpec, umask};
-use crate::stat_cache::StatCache;
+use crate::stat_cache::{CacheStatistics, StatCache};
 use crate::work::blocking;
 use crate::{edit, list, read, stat, stream, write};
 
@@ -42,6 +44,9 @@ pub struct LocalOptions {
     pub durability: Durability,
     /// Where time comes from: the budget of a search for near misses, and of reading a file without a size.
     pub clock: Arc<dyn Clock>,
+    /// The directory in which named operations are recorded, made if it is not there; without one they are refused.
+    /// The servers of a host may share it. It must not lie inside a root.
+    pub operations: Option<PathBuf>,
     /// Looks names up component by component, as on a system that forbids `openat2`. For tests.
     pub force_walk: bool,
     /// Gives temporary files a name from the start, as on a file system without `O_TMPFILE`. For tests.
@@ -58,6 +63,7 @@ impl LocalOptions {
             protected: ProtectedPatterns::default(),
             durability: Durability::Full,
             clock,
+            operations: None,
             force_walk: false,
             force_named_temporaries: false,
             force_plain_rename: false,
@@ -79,8 +85,9 @@ impl LocalProvider {
     /// Opens roots. The first is where relative paths start.
     ///
     /// # Errors
-    /// `FS_INVALID_ARGUMENT` without a root, or for two roots that are one directory or have one name;
-    /// `FS_NOT_FOUND`, `FS_NOT_DIRECTORY`, `FS_PERMISSION_DENIED` for a directory that cannot be opened.
+    /// `FS_INVALID_ARGUMENT` without a root, for two roots that are one directory or have one name, for a root whose
+    /// name lies beneath another one's while its directory lies elsewhere, and for records of operations inside a
+    /// root; `FS_NOT_FOUND`, `FS_NOT_DIRECTORY`, `FS_PERMISSION_DENIED` for a directory that cannot be opened.
     pub fn open(roots: &[RootSpec], options: LocalOptions) -> Result<LocalProvider> {
         let roots: Vec<Arc<Root>> =
             roots.iter().map(|spec| Root::open(spec, &options).map(Arc::new)).collect::<Result<_>>()?;
@@ -98,7 +105,13 @@ impl LocalProvider {
                 ));
             }
         }
+        check_nesting(&roots)?;
+        let operations = match &options.operations {
+            Some(directory) => Some(RecordStore::open(directory, &roots)?),
+            None => None,
+        };
         Ok(LocalProvider(Arc::new(Disk {
+            operations,
             roots,
             limits: options.limits,
             protected: options.protected,
@@ -114,6 +127,11 @@ impl LocalProvider {
             #[cfg(test)]
             hook: std::sync::Mutex::new(None),
         })))
+    }
+
+    /// What is remembered of files that were read, and how often that helped: for metrics.
+    pub fn cache_statistics(&self) -> CacheStatistics {
+        self.0.cache.statistics()
     }
 
     #[cfg(test)]
@@ -162,13 +180,6 @@ impl LocalProvider {
         }
         Err(refusal::keeps_changing(location.display()))
     }
-
-    fn refuse_operation_id(&self, key: &TargetKey, operation_id: Option<&OperationId>) -> Result<()> {
-        match operation_id {
-            None => Ok(()),
-            Some(_) => Err(refusal::no_operation_ids(self.0.location(key)?.display())),
-        }
-    }
 }
 
 impl fmt::Debug for LocalProvider {
@@ -189,7 +200,7 @@ impl Provider for LocalProvider {
             roots: self.0.roots.iter().map(root).collect(),
             durability: self.0.durability,
             exchange: self.0.roots.iter().all(|root| root.exchange.load(Ordering::Relaxed)),
-            operation_ids: false,
+            operation_ids: self.0.operations.is_some(),
             protected_patterns: self.0.protected.names().to_vec(),
         })
     }
@@ -250,25 +261,21 @@ impl Provider for LocalProvider {
     }
 
     async fn write_text(&self, abort: &AbortSignal, request: WriteTextRequest) -> Result<WriteReport> {
-        self.refuse_operation_id(&request.target, request.operation_id.as_ref())?;
         let key = request.target.clone();
         self.change(abort, &key, Arc::new(request), write::write, true).await
     }
 
     async fn edit_text(&self, abort: &AbortSignal, request: EditTextRequest) -> Result<EditReport> {
-        self.refuse_operation_id(&request.target, request.operation_id.as_ref())?;
         let key = request.target.clone();
         self.change(abort, &key, Arc::new(request), edit::edit, true).await
     }
 
     async fn plan_write(&self, abort: &AbortSignal, request: WriteTextRequest) -> Result<WriteReport> {
-        self.refuse_operation_id(&request.target, request.operation_id.as_ref())?;
         let key = request.target.clone();
         self.change(abort, &key, Arc::new(request), write::write, false).await
     }
 
     async fn plan_edit(&self, abort: &AbortSignal, request: EditTextRequest) -> Result<EditReport> {
-        self.refuse_operation_id(&request.target, request.operation_id.as_ref())?;
         let key = request.target.clone();
         self.change(abort, &key, Arc::new(request), edit::edit, false).await
     }
@@ -276,4 +283,23 @@ impl Provider for LocalProvider {
 
 fn asked(disk: &Disk, request: &ResolveRequest) -> Result<Asked> {
     Asked::parse(&disk.roots, disk.limits.max_path_bytes, request)
+}
+
+/// Refuses a root whose name lies beneath another one's while its directory lies elsewhere.
+///
+/// It would hide what the other root has under that name from some paths and not from others, and two files would be
+/// shown under one path. Of roots that lie in each other the innermost holds what is in it, whatever their names.
+fn check_nesting(roots: &[Arc<Root>]) -> Result<()> {
+    for outer in roots {
+        for inner in roots {
+            let Some(rest) = strip_path(&outer.name, &inner.name) else { continue };
+            if inner.real != join(&outer.real, rest) {
+                let (inner, outer) = (display_form(&inner.name), display_form(&outer.name));
+                let actual = format!("`{inner}`, which lies beneath the root `{outer}` by its name only");
+                let expected = "a name outside of the other roots' names, or the directory that is there";
+                return Err(FsError::invalid_argument("root", actual, expected));
+            }
+        }
+    }
+    Ok(())
 }

@@ -43,12 +43,14 @@ pub(crate) struct Effect {
 /// Why a publication did not happen.
 #[derive(Debug)]
 pub(crate) enum Setback {
-    /// Somebody else was there before: what was judged is not there any more.
-    Overtaken {
+    /// Somebody else was there before: what was judged is not there any more, and nothing of ours happened.
+    Overtaken,
+    /// Somebody else was there before, and one more while that was put back, so that a content had to be kept aside.
+    Rescued {
         /// What is there now; absent when nothing is, or nothing that has a version.
         actual: Option<Version>,
-        /// Where a third party's content is kept that could not be put back.
-        rescue_path: Option<String>,
+        /// Where the content is kept that could not be put back.
+        rescue_path: String,
     },
     /// The path leads elsewhere by now.
     Elsewhere,
@@ -95,7 +97,7 @@ pub(crate) fn create(
     }
     match temporary.publish_new(&place.name) {
         Ok(()) => {}
-        Err(Errno::EXIST) => return Err(Setback::Overtaken { actual: None, rescue_path: None }),
+        Err(Errno::EXIST) => return Err(Setback::Overtaken),
         Err(Errno::NOENT) => return Err(Setback::Elsewhere),
         Err(cause) => return Err(failed(cause).into()),
     }
@@ -176,7 +178,7 @@ pub(crate) fn replace(
 fn recheck(disk: &Disk, place: &Place, basis: &Basis<'_>, abort: &AbortSignal) -> Result<(), Setback> {
     let now = match statat(place.directory(), place.name.as_slice(), AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Facts::from(&stat),
-        Err(Errno::NOENT) => return Err(Setback::Overtaken { actual: None, rescue_path: None }),
+        Err(Errno::NOENT) => return Err(Setback::Overtaken),
         Err(cause) => return Err(fs_error(&place.path, PUBLISHING, cause).into()),
     };
     if now == basis.old.facts {
@@ -184,14 +186,13 @@ fn recheck(disk: &Disk, place: &Place, basis: &Basis<'_>, abort: &AbortSignal) -
     }
     match place.look()? {
         Found::Elsewhere => Err(Setback::Elsewhere),
-        Found::Here(None) => Err(Setback::Overtaken { actual: None, rescue_path: None }),
+        Found::Here(None) => Err(Setback::Overtaken),
         Found::Here(Some(open)) => {
-            let actual = read::version(disk, &open, abort)?;
-            if actual == *basis.version {
+            if read::version(disk, &open, abort)? == *basis.version {
                 return Ok(());
             }
             disk.cache.forget(&open.facts);
-            Err(Setback::Overtaken { actual: Some(actual), rescue_path: None })
+            Err(Setback::Overtaken)
         }
     }
 }
@@ -252,25 +253,18 @@ impl Exchange<'_> {
                 self.place.location.root.exchange.store(false, Ordering::Relaxed);
                 return self.replace_plainly().map_err(ours_again);
             }
-            Err(Errno::NOENT) => {
-                return Err(ours_again(Setback::Overtaken { actual: None, rescue_path: None }));
-            }
+            Err(Errno::NOENT) => return Err(ours_again(Setback::Overtaken)),
             Err(cause) => return Err(ours_again(fs_error(&self.place.path, PUBLISHING, cause).into())),
         }
         match self.look_at_displaced() {
             Ok((Some(open), actual)) if actual.as_ref() == Some(expected) => Ok(Displaced::Expected(open)),
-            Ok((displaced, actual)) => {
+            Ok((displaced, _)) => {
                 if let Some(open) = displaced {
                     self.disk.cache.forget(&open.facts);
                 }
-                Err(self.take_back(|rescue_path| Setback::Overtaken { actual, rescue_path }))
+                Err(self.take_back(Setback::Overtaken))
             }
-            Err(error) => Err(self.take_back(|rescue_path| {
-                Setback::Failed(match rescue_path {
-                    Some(rescue_path) => error.with_rescue_path(rescue_path),
-                    None => error,
-                })
-            })),
+            Err(error) => Err(self.take_back(Setback::Failed(error))),
         }
     }
 
@@ -307,7 +301,7 @@ impl Exchange<'_> {
     }
 
     /// Puts back what was displaced. What cannot be put back is kept under a rescue name.
-    fn take_back(&self, setback: impl FnOnce(Option<String>) -> Setback) -> Refused {
+    fn take_back(&self, setback: Setback) -> Refused {
         for _ in 0..MAX_ATTEMPTS {
             let displaced = self.facts_of(self.name);
             if let Err(cause) = self.disk.before(Step::TakeBack).and_then(|()| self.swap()) {
@@ -315,7 +309,7 @@ impl Exchange<'_> {
             }
             let came_out = self.facts_of(self.name);
             if came_out.is_some_and(|facts| self.is_ours(&facts)) {
-                return Refused { setback: setback(None), is_name_ours: true };
+                return Refused { setback, is_name_ours: true };
             }
             // A third party replaced or changed ours meanwhile. Theirs is the newest, so it goes back in its place;
             // what is then left under our name is what was displaced first, which nobody gave up.
@@ -339,7 +333,7 @@ impl Exchange<'_> {
     }
 
     /// Keeps what the temporary name holds under a name that says what it is.
-    fn rescue(&self, setback: impl FnOnce(Option<String>) -> Setback, cause: Option<Errno>) -> Refused {
+    fn rescue(&self, setback: Setback, cause: Option<Errno>) -> Refused {
         let rescue_name =
             [b".toolfs-rescue".as_slice(), self.name.strip_prefix(b".toolfs").unwrap_or(self.name)].concat();
         let renamed = renameat_with(
@@ -353,18 +347,20 @@ impl Exchange<'_> {
         let parent = self.place.path.rfind('/').map_or("", |at| &self.place.path[..at]);
         let rescue_path = format!("{parent}/{}", display_form(&kept));
         tracing::warn!(rescue_path, "a foreign content could not be put back and is kept");
-        let setback = match (setback(Some(rescue_path)), cause) {
-            // Ours may still be in the place: only reading tells.
-            (Setback::Failed(error), Some(_)) => Setback::Failed(error.with_published(Published::Maybe)),
-            (Setback::Overtaken { rescue_path, .. }, Some(cause)) if cause != Errno::NOENT => {
+        let setback = match (setback, cause) {
+            (Setback::Failed(error), cause) => {
+                let error = error.with_rescue_path(rescue_path);
+                // Ours may still be in the place where a step failed: only reading tells.
+                Setback::Failed(if cause.is_some() { error.with_published(Published::Maybe) } else { error })
+            }
+            (Setback::Overtaken, Some(cause)) if cause != Errno::NOENT => {
                 let error = fs_error(&self.place.path, "putting a foreign content back", cause);
-                let error = error.with_published(Published::Maybe);
-                Setback::Failed(rescue_path.into_iter().fold(error, FsError::with_rescue_path))
+                Setback::Failed(error.with_published(Published::Maybe).with_rescue_path(rescue_path))
             }
-            (Setback::Overtaken { rescue_path, .. }, _) => {
-                Setback::Overtaken { actual: self.version_in_place(), rescue_path }
+            (Setback::Overtaken | Setback::Rescued { .. }, _) => {
+                Setback::Rescued { actual: self.version_in_place(), rescue_path }
             }
-            (setback, _) => setback,
+            (Setback::Elsewhere, _) => Setback::Elsewhere,
         };
         Refused { setback, is_name_ours: false }
     }

@@ -210,6 +210,28 @@ pub(crate) fn open_child(directory: BorrowedFd<'_>, name: &[u8], flags: OFlags) 
     retry_on_intr(|| fs::openat(directory, single(name)?, flags, Mode::empty()))
 }
 
+/// What the directory at a path of the host is. For the server's own directories, never for a path of a caller.
+pub(crate) fn directory_facts(path: &Path) -> Result<Facts, Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    facts(retry_on_intr(|| fs::open(path, flags, Mode::empty()))?)
+}
+
+/// Opens a directory of the server's own, and makes it, and those above it, for this user only where they are missing.
+pub(crate) fn make_own_directory(path: &Path) -> Result<OwnedFd, Errno> {
+    match retry_on_intr(|| fs::open(path, directory() | OFlags::CLOEXEC, Mode::empty())) {
+        Err(Errno::NOENT) => {}
+        other => return other,
+    }
+    let parent = path.parent().ok_or(Errno::NOENT)?;
+    let within = make_own_directory(parent)?;
+    let name = path.file_name().ok_or(Errno::INVAL)?;
+    match fs::mkdirat(&within, name, Mode::RWXU) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(cause) => return Err(cause),
+    }
+    retry_on_intr(|| fs::openat(&within, name, directory() | OFlags::CLOEXEC, Mode::empty()))
+}
+
 /// Makes a file without a name in a directory.
 pub(crate) fn create_nameless(directory: BorrowedFd<'_>, mode: Mode) -> Result<OwnedFd, Errno> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;

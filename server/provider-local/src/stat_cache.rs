@@ -9,6 +9,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use toolfs_core::clock::Timestamp;
@@ -77,9 +78,26 @@ impl Marks {
     }
 }
 
+/// What the memory of file passes is and did, since the provider was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheStatistics {
+    /// Reads of lines that found their file remembered.
+    pub hits: u64,
+    /// Reads of lines that did not, small files that are never remembered included.
+    pub misses: u64,
+    /// What is remembered now, in bytes of memory.
+    pub bytes: u64,
+    /// How many files are remembered now.
+    pub entries: u64,
+}
+
 /// The memory of all files.
 #[derive(Debug, Default)]
-pub(crate) struct StatCache(Mutex<Memory>);
+pub(crate) struct StatCache {
+    memory: Mutex<Memory>,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
 
 #[derive(Debug, Default)]
 struct Memory {
@@ -93,9 +111,22 @@ struct Memory {
 impl StatCache {
     /// What is known of a file that is now as `facts` say.
     pub(crate) fn recall(&self, facts: &Facts) -> Option<Arc<Learned>> {
+        let found = self.memory().entries.get(&facts.inode).map(|(_, learned)| learned.clone());
+        let found = found.filter(|learned| learned.facts == *facts);
+        let counter = if found.is_some() { &self.hits } else { &self.misses };
+        counter.fetch_add(1, Ordering::Relaxed);
+        found
+    }
+
+    /// What it is and did.
+    pub(crate) fn statistics(&self) -> CacheStatistics {
         let memory = self.memory();
-        let (_, learned) = memory.entries.get(&facts.inode)?;
-        (learned.facts == *facts).then(|| learned.clone())
+        CacheStatistics {
+            hits: self.hits.load(Ordering::Relaxed),
+            misses: self.misses.load(Ordering::Relaxed),
+            bytes: memory.bytes as u64,
+            entries: memory.entries.len() as u64,
+        }
     }
 
     /// Forgets a file.
@@ -126,7 +157,7 @@ impl StatCache {
     }
 
     fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -11,6 +11,8 @@ use crate::disk::Disk;
 pub(crate) enum Step {
     /// Asking whether what was found may be changed.
     Access,
+    /// Recording a named operation, before anything of it is there.
+    Record,
     /// Making a missing parent directory.
     MakeParent,
     /// Making the temporary file.
@@ -35,12 +37,15 @@ pub(crate) enum Step {
     Remove,
     /// Making the directory durable.
     SyncDirectory,
+    /// Recording that a named operation is published.
+    Mark,
 }
 
 #[cfg(test)]
 impl Step {
-    pub(crate) const ALL: [Step; 13] = [
+    pub(crate) const ALL: [Step; 15] = [
         Step::Access,
+        Step::Record,
         Step::MakeParent,
         Step::Create,
         Step::Write,
@@ -53,6 +58,7 @@ impl Step {
         Step::TakeBack,
         Step::Remove,
         Step::SyncDirectory,
+        Step::Mark,
     ];
 }
 

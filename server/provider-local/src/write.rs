@@ -21,6 +21,7 @@ use crate::attribute::foreseen;
 use crate::disk::{Disk, MAX_ATTEMPTS, OpenFile};
 use crate::location::Location;
 use crate::lock::Turn;
+use crate::operation::{self, Ticket};
 use crate::place::{Found, Place};
 use crate::publish::{self, Basis, Effect, Setback};
 use crate::read::Pieces;
@@ -35,6 +36,22 @@ pub(crate) fn write(
     location: &Location,
     request: &WriteTextRequest,
     turn: Option<&Turn>,
+    abort: &AbortSignal,
+) -> Result<Found<WriteReport>> {
+    let Some((turn, operation)) = turn.zip(request.operation()) else {
+        return attempt(disk, location, request, turn, None, abort);
+    };
+    operation::once(disk, location, operation, abort, |ticket| {
+        attempt(disk, location, request, Some(turn), Some(ticket), abort)
+    })
+}
+
+fn attempt(
+    disk: &Disk,
+    location: &Location,
+    request: &WriteTextRequest,
+    turn: Option<&Turn>,
+    mut ticket: Option<&mut Ticket<'_>>,
     abort: &AbortSignal,
 ) -> Result<Found<WriteReport>> {
     let path = location.display();
@@ -52,6 +69,9 @@ pub(crate) fn write(
                     return Err(refusal::stale(&path, Some(expected.clone()), None));
                 }
                 let report = creation(disk, request, content);
+                if let Some(ticket) = &mut ticket {
+                    ticket.record(None, &report)?;
+                }
                 let published = turn.map(|_| publish::create(disk, &place, &request.content, abort));
                 (report, published)
             }
@@ -71,6 +91,9 @@ pub(crate) fn write(
                     return Err(refusal::stale(&path, Some(expected.clone()), Some(old.version)));
                 }
                 let report = replacement(disk, request, content, open, &old);
+                if let Some(ticket) = &mut ticket {
+                    ticket.record(Some(&old.version), &report)?;
+                }
                 let basis = Basis { old: open, version: &old.version };
                 let published =
                     turn.map(|turn| publish::replace(disk, &place, turn, &basis, &request.content, abort));
@@ -82,7 +105,7 @@ pub(crate) fn write(
             Some(Ok(effect)) => return Ok(Found::Here(with_effect(report, effect))),
             Some(Err(Setback::Elsewhere)) => return Ok(Found::Elsewhere),
             Some(Err(Setback::Failed(error))) => return Err(error),
-            Some(Err(Setback::Overtaken { actual, rescue_path: Some(rescue_path) })) => {
+            Some(Err(Setback::Rescued { actual, rescue_path })) => {
                 let expected = match &request.guard {
                     WriteGuard::ReplaceIfVersion(expected) => Some(expected.clone()),
                     WriteGuard::CreateIfAbsent | WriteGuard::Unconditional => None,
@@ -90,7 +113,7 @@ pub(crate) fn write(
                 return Err(publish::stale(&place, expected, actual, rescue_path));
             }
             // Nothing happened: what is there now is looked at and judged anew, so that the refusal is true of it.
-            Some(Err(Setback::Overtaken { rescue_path: None, .. })) => {}
+            Some(Err(Setback::Overtaken)) => {}
         }
     }
     Err(refusal::keeps_changing(path))

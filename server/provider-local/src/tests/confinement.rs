@@ -263,3 +263,33 @@ fn the_same_directory_or_name_twice_is_refused() {
     let error = LocalProvider::open(&missing, LocalOptions::new(Arc::new(HostClock))).unwrap_err();
     assert_eq!(error.code(), Code::NotFound);
 }
+
+/// Names that nest while the directories lie elsewhere: two files would be shown under one path.
+#[test]
+fn a_root_that_lies_in_another_by_its_name_only_is_refused() {
+    let bench = Bench::new();
+    bench.put("a/sub/f", "x");
+    bench.put("b/f", "y");
+    let (a, sub, b) = (bench.root.join("a"), bench.root.join("a/sub"), bench.root.join("b"));
+    let named = |directory: &Path, name: &str| RootSpec::named(directory, name).unwrap();
+    let in_a = format!("{}/new", a.to_str().unwrap());
+    for (roots, is_served) in [
+        ([named(&a, "/w"), named(&b, "/w/sub")], false),
+        ([named(&b, "/w/other"), named(&a, "/w")], false),
+        ([named(&a, "/w"), named(&sub, "/w/other")], false),
+        ([named(&sub, "/w"), named(&a, "/w/sub")], false),
+        ([RootSpec::new(&a), named(&b, &in_a)], false),
+        ([named(&a, "/"), named(&b, "/b")], false),
+        ([named(&a, "/w"), named(&sub, "/w/sub")], true),
+        ([named(&sub, "/w/sub"), named(&a, "/w")], true),
+        ([RootSpec::new(&sub), RootSpec::new(&a)], true),
+        ([named(&a, "/w"), named(&sub, "/inner")], true),
+        ([named(&a, "/w"), named(&b, "/w2")], true),
+        ([named(&bench.root, "/"), named(&b, "/b")], true),
+    ] {
+        match LocalProvider::open(&roots, LocalOptions::new(Arc::new(HostClock))) {
+            Ok(_) => assert!(is_served, "{roots:?}"),
+            Err(error) => assert_eq!((error.code(), is_served), (Code::InvalidArgument, false), "{roots:?}"),
+        }
+    }
+}

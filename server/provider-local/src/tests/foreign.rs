@@ -249,3 +249,41 @@ async fn two_providers_on_one_directory_lose_no_guarded_write() {
     let others: Vec<_> = bench.names().into_iter().filter(|name| name != "f").collect();
     assert!(others.iter().all(|name| name.starts_with(".toolfs-rescue-")), "{others:?}");
 }
+
+/// What capabilities that say no exchange mean: the last look before the rename is the last.
+#[tokio::test]
+async fn without_exchange_a_change_is_noticed_up_to_the_last_look_and_lost_after_it() {
+    let bench = Bench::with(|options| options.force_plain_rename = true);
+    bench.put("f", "seen");
+    let path = bench.root.join("f");
+    bench.once_at(Step::Publish, move || replace(&path, "theirs"));
+    assert_stale(&bench.write("f", "ours", guarded("seen")).await.unwrap_err(), Some("theirs"));
+    assert_eq!(bench.get("f").as_deref(), Some("theirs"));
+
+    let bench = Bench::new();
+    bench.put("f", "seen");
+    let path = bench.root.join("f");
+    bench.at_steps(move |due| match due {
+        Step::Exchange => {
+            replace(&path, "theirs");
+            Err(Errno::INVAL)
+        }
+        _ => Ok(()),
+    });
+    bench.write("f", "ours", guarded("seen")).await.unwrap();
+    assert_eq!((bench.get("f").as_deref(), bench.names()), (Some("ours"), vec!["f".to_owned()]));
+    assert!(!bench.provider.capabilities(&AbortSignal::new()).await.unwrap().exchange);
+}
+
+#[tokio::test]
+async fn capabilities_are_what_the_options_ask_for() {
+    use toolfs_provider::capability::Durability;
+    for durability in [Durability::Full, Durability::Data, Durability::None] {
+        let bench = Bench::with(|options| options.durability = durability);
+        let told = bench.provider.capabilities(&AbortSignal::new()).await.unwrap();
+        assert_eq!((told.durability, told.exchange, told.operation_ids), (durability, true, false));
+    }
+    let recording = Bench::with_records(|options| options.force_plain_rename = true);
+    let told = recording.provider.capabilities(&AbortSignal::new()).await.unwrap();
+    assert_eq!((told.exchange, told.operation_ids), (false, true));
+}

@@ -8,11 +8,12 @@ mod confinement;
 mod foreign;
 mod leftover;
 mod metadata;
+mod operation;
 mod remembered;
 mod special;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -58,13 +59,26 @@ impl Bench {
     }
 
     pub(super) fn with(change: impl FnOnce(&mut LocalOptions)) -> Bench {
+        Bench::make(|options, _| change(options))
+    }
+
+    fn make(change: impl FnOnce(&mut LocalOptions, &Path)) -> Bench {
         let keep = tempfile::tempdir().unwrap();
-        let root = keep.path().canonicalize().unwrap().join("root");
+        let base = keep.path().canonicalize().unwrap();
+        let root = base.join("root");
         fs::create_dir(&root).unwrap();
         let mut options = LocalOptions::new(Arc::new(HostClock));
-        change(&mut options);
+        change(&mut options, &base);
         let provider = LocalProvider::open(&[RootSpec::new(&root)], options).unwrap();
         Bench { provider, root, _keep: keep }
+    }
+
+    /// The same, with records of operations beside the root.
+    pub(super) fn with_records(change: impl FnOnce(&mut LocalOptions)) -> Bench {
+        Bench::make(|options, base| {
+            options.operations = Some(base.join("records"));
+            change(options);
+        })
     }
 
     pub(super) fn put(&self, path: &str, content: &str) {

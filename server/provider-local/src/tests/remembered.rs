@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use toolfs_core::error::Code;
 use toolfs_core::guard::WriteGuard;
+use toolfs_core::version::Version;
 
 use super::*;
+use crate::CacheStatistics;
 
 /// A text of many lines that has been left alone for long enough to be remembered.
 fn settled(bench: &Bench, path: &str, word: &str) {
@@ -114,4 +116,25 @@ async fn a_guard_that_fails_just_before_publication_forgets_too() {
     assert_eq!(error.code(), Code::StaleVersion);
     let report = line(&bench, 1).await.1;
     assert_eq!(report.version, toolfs_core::version::Version::of(b"theirs"));
+}
+
+#[tokio::test]
+async fn what_is_remembered_and_how_often_it_helped_is_counted() {
+    let bench = later();
+    assert_eq!(bench.provider.cache_statistics(), CacheStatistics::default());
+    settled(&bench, "f", "some");
+    if !is_trusted_here(&bench) {
+        return;
+    }
+    line(&bench, 1).await;
+    let after_one = bench.provider.cache_statistics();
+    assert_eq!((after_one.hits, after_one.misses, after_one.entries), (0, 1, 1));
+    assert!(after_one.bytes > 0);
+    line(&bench, 2).await;
+    line(&bench, 3).await;
+    let after_three = bench.provider.clone().cache_statistics();
+    assert_eq!(after_three, CacheStatistics { hits: 2, ..after_one });
+    bench.write("f", "short", WriteGuard::ReplaceIfVersion(Version::of(b"never"))).await.unwrap_err();
+    let forgotten = bench.provider.cache_statistics();
+    assert_eq!((forgotten.bytes, forgotten.entries), (0, 0));
 }

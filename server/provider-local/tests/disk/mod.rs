@@ -107,6 +107,7 @@ pub(crate) fn fixture(name: Option<&[u8]>, change: impl FnOnce(&mut LocalOptions
     fs::write(base.join("root-evil/secret.txt"), SECRET).unwrap();
     let mut options = LocalOptions::new(Arc::new(HostClock));
     options.limits = limits();
+    options.operations = Some(base.join("records"));
     change(&mut options);
     let spec = match name {
         None => RootSpec::new(&root),
