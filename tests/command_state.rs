@@ -236,10 +236,29 @@ fn nothing_is_left_of_a_server_whose_state_is_memory() {
     let server =
         Server::start_with(&arguments, &[("TMPDIR", &scratch), ("XDG_STATE_HOME", &place.path("home"))]);
     assert!(server.ready[0].contains("state memory"), "{}", server.ready[0]);
+    assert_eq!(
+        std::fs::read_dir(&scratch).unwrap().count(),
+        1,
+        "records of operations are on disk meanwhile"
+    );
     let (status, errors) = server.stop();
     assert_eq!(status.code(), Some(0), "{errors}");
     assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0);
     assert!(!Path::new(&place.path("home")).exists());
+}
+
+/// It is how a retry is answered after a crash between publication and its record.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn operations_are_recorded_beside_the_state() {
+    let place = Place::new();
+    let _server = place.serve("s", &[]);
+    let client = place.client("s").await;
+    let provider = client.capabilities().await.unwrap().provider.unwrap();
+    assert_eq!(provider.operation_ids, Some(true));
+    let session = client.open_session(OpenSession::default()).await.unwrap();
+    session.write(toolfs_client::Write::new("g", "new")).await.unwrap();
+    let operations = Path::new(&place.path("state")).join("operations");
+    assert!(std::fs::read_dir(operations).unwrap().count() > 0);
 }
 
 /// Each face answers at its own address, and at no other.

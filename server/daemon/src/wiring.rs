@@ -87,7 +87,7 @@ pub fn wire(config: &ServeConfig) -> Result<Wired, WireError> {
     if let Some(error) = placement::check(config).into_iter().next() {
         return Err(error.into());
     }
-    let provider = provider(config, &clock)?;
+    let provider = provider(config, &clock, &stores)?;
     let gate = gate(config, &stores)?;
     let executor = Executor::new(ExecutorParts {
         provider: Arc::clone(&provider),
@@ -146,7 +146,11 @@ pub async fn ready(wired: &Wired, config: &ServeConfig, listening: Listening) ->
     })
 }
 
-fn provider(config: &ServeConfig, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Provider>, FsError> {
+fn provider(
+    config: &ServeConfig,
+    clock: &Arc<dyn Clock>,
+    stores: &Stores,
+) -> Result<Arc<dyn Provider>, FsError> {
     match &config.provider {
         ProviderKind::Local => {
             let roots = config
@@ -158,6 +162,7 @@ fn provider(config: &ServeConfig, clock: &Arc<dyn Clock>) -> Result<Arc<dyn Prov
                 limits: config.limits.clone(),
                 protected: config.protected.clone(),
                 durability: config.durability,
+                operations: stores.operations.clone(),
                 ..LocalOptions::new(Arc::clone(clock))
             };
             Ok(Arc::new(LocalProvider::open(&roots, options)?))
