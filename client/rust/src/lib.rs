@@ -20,8 +20,9 @@
 //! reply that the model reads. Every call carries a fresh `request_id`. [`Session::watch`] follows what the calls of a
 //! session do.
 //!
-//! Deliberately absent: retries, which are the caller's until the server remembers results, and anything that looks
-//! at files itself. The messages of the contract are re-exported as [`v1`].
+//! Deliberately absent: retries, which are the caller's (a mutation that is sent again with its own
+//! [`CallOptions::request_id`] takes effect once), and anything that looks at files itself. The messages of the
+//! contract are re-exported as [`v1`].
 
 mod call;
 mod channel;
