@@ -131,6 +131,7 @@ const TABLE: &[Rule] = &[
             "toolfs-core",
             "toolfs-provider",
             "toolfs-provider-local",
+            "toolfs-remote",
             "toolfs-provider-remote",
             "toolfs-policy",
             "toolfs-policy-remote",

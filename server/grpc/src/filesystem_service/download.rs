@@ -1,5 +1,7 @@
 //! Content and listings that leave in parts.
 
+use std::ops::ControlFlow;
+
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use tonic::Status;
@@ -11,7 +13,6 @@ use crate::convert::filesystem;
 use crate::layers::trace;
 use crate::parts::Outlet;
 use crate::status;
-use std::ops::ControlFlow;
 
 /// A part of content, whichever RPC it leaves by.
 pub(super) enum Part {
