@@ -89,7 +89,7 @@ pub(crate) fn once<R: Report>(
 ) -> Result<Found<R>> {
     let path = location.display();
     let Some(store) = &disk.operations else { return Err(refusal::no_operation_ids(path)) };
-    let file = store.open_record(&operation.id, &path, abort)?;
+    let mut file = store.open_record(&operation.id, &path, abort)?;
     let bytes = file.read().map_err(|cause| unreadable(&path).with_source(std::io::Error::from(cause)))?;
     let mut ticket = Ticket { disk, path, digest: operation.digest, file, length: 0 };
     match record::parse(&bytes).map_err(|Unreadable| unreadable(&ticket.path))? {
@@ -160,7 +160,7 @@ impl Ticket<'_> {
     }
 
     /// Records that it is published. Where that fails, the record still says what was intended.
-    fn mark<R: Report>(&self, report: &R) {
+    fn mark<R: Report>(&mut self, report: &R) {
         let line = record::published_line(report);
         let marked = self.disk.before(Step::Mark).and_then(|()| self.file.write(self.length, &line));
         if let Err(cause) = marked {

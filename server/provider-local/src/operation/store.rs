@@ -87,7 +87,8 @@ impl RecordStore {
             let file = open_or_create(&within, name.as_bytes()).map_err(failed)?;
             match try_lock(&file) {
                 Ok(true) if root::facts(&file).map_err(failed)?.links > 0 => {
-                    return Ok(RecordFile { within, name: name.as_bytes().to_vec(), file });
+                    let length = MAX_RECORD_BYTES;
+                    return Ok(RecordFile { within, name: name.as_bytes().to_vec(), file, length });
                 }
                 // Its last owner removed it in between: the next one has another file.
                 Ok(true) => {}
@@ -175,15 +176,20 @@ pub(super) struct RecordFile {
     within: OwnedFd,
     name: Vec<u8>,
     file: OwnedFd,
+    /// How many bytes it may have.
+    length: usize,
 }
 
 impl RecordFile {
-    pub(super) fn read(&self) -> Result<Vec<u8>, Errno> {
+    pub(super) fn read(&mut self) -> Result<Vec<u8>, Errno> {
         let mut bytes = Vec::new();
         let mut piece = [0; 8 << 10];
         loop {
             match retry_on_intr(|| pread(&self.file, &mut piece, bytes.len() as u64))? {
-                0 => return Ok(bytes),
+                0 => {
+                    self.length = bytes.len();
+                    return Ok(bytes);
+                }
                 count => bytes.extend_from_slice(&piece[..count]),
             }
             if bytes.len() > MAX_RECORD_BYTES {
@@ -193,8 +199,13 @@ impl RecordFile {
     }
 
     /// Makes `bytes` all that follows the first `offset` bytes.
-    pub(super) fn write(&self, offset: usize, bytes: &[u8]) -> Result<(), Errno> {
-        ftruncate(&self.file, offset as u64)?;
+    pub(super) fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<(), Errno> {
+        // Only where there is something to cut off: a file that was cut to nothing is written to the disk by ext4 when
+        // it is closed, which costs many times what a record does.
+        if self.length > offset {
+            ftruncate(&self.file, offset as u64)?;
+        }
+        self.length = offset + bytes.len();
         let mut written = 0;
         while written < bytes.len() {
             match retry_on_intr(|| pwrite(&self.file, &bytes[written..], (offset + written) as u64))? {
