@@ -2,7 +2,8 @@
 //!
 //! [`LocalProvider`] serves directories of this host. `root` is the only module that opens files, `resolve` finds
 //! where paths lead, `read` and `stream` read, `write` and `edit` judge, `publish` makes a new content appear,
-//! `operation` keeps a mutation that is repeated from happening twice, and `io_error` alone knows what an errno means to a caller. What is deliberately absent is said in each of them.
+//! `operation` keeps a mutation that is repeated from happening twice, and `io_error` alone knows what an errno means
+//! to a caller. What is deliberately absent is said in each of them.
 //!
 //! What "atomic" means here: a reader sees the old or the new content, never a part of either, and what a foreign
 //! writer put in the way between the judgement and the publication is put back, not lost. Where a file system cannot
