@@ -9,10 +9,11 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::limit::LimitName;
 use crate::target::FileKind;
 use crate::version::Version;
-use serde::{Deserialize, Serialize};
 
 /// The result of everything that can end in an [`FsError`].
 pub type Result<T, E = FsError> = std::result::Result<T, E>;

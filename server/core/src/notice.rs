@@ -1,7 +1,8 @@
 //! What a successful call still has to say.
 
-use crate::text::{LineEndings, TextSummary};
 use serde::{Deserialize, Serialize};
+
+use crate::text::{LineEndings, TextSummary};
 
 /// The kind of a notice, stable for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

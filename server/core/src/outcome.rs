@@ -2,6 +2,8 @@
 //!
 //! Outcomes are values for programs; `render` makes what a model sees of them, and the edge makes messages of them.
 
+use serde::{Deserialize, Serialize};
+
 use crate::diff::{ChangedRanges, DiffResult};
 use crate::edit::Matches;
 use crate::error::FsError;
@@ -10,7 +12,6 @@ use crate::notice::Notice;
 use crate::text::LineEndings;
 use crate::version::Version;
 use crate::window::{LineBlock, StopReason};
-use serde::{Deserialize, Serialize};
 
 /// What a read saw.
 #[derive(Clone, Debug)]
