@@ -4,6 +4,8 @@
 //! server of a begun one runs is asked inside the transaction that decides, so that two servers never take over the
 //! same call.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use toolfs_core::clock::Timestamp;
@@ -255,7 +257,7 @@ impl CallStore for EmbeddedState {
         now: Timestamp,
     ) -> Result<Beginning> {
         let (key, fingerprint, rules) = (Key::of(key), *fingerprint, self.calls);
-        let instance = std::sync::Arc::clone(&self.instance);
+        let instance = Arc::clone(&self.instance);
         let guard = guard.clone();
         self.writer
             .commit(Durability::Process, move |transaction| {
@@ -300,7 +302,7 @@ impl CallStore for EmbeddedState {
     }
 
     async fn release(&self, key: &CallKey) -> Result<()> {
-        let (key, instance) = (Key::of(key), std::sync::Arc::clone(&self.instance));
+        let (key, instance) = (Key::of(key), Arc::clone(&self.instance));
         self.writer
             .commit(Durability::Process, move |transaction| {
                 transaction
@@ -315,7 +317,7 @@ impl CallStore for EmbeddedState {
     }
 
     async fn abandon(&self, key: &CallKey) -> Result<()> {
-        let (key, instance) = (Key::of(key), std::sync::Arc::clone(&self.instance));
+        let (key, instance) = (Key::of(key), Arc::clone(&self.instance));
         self.writer
             .commit(Durability::Process, move |transaction| {
                 // One that another server took over is that server's.

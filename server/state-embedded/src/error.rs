@@ -123,7 +123,7 @@ pub(crate) enum Cause {
     Closed,
 }
 
-/// What the caller of a store is told. The one place where a failure of the state is logged.
+/// What the caller of a store is told. Why it failed is logged here; what nobody waits for, where it happens.
 pub(crate) fn unavailable(cause: Cause) -> FsError {
     tracing::error!(error = &cause as &dyn std::error::Error, "the state database refused an operation");
     let (why, message) = match &cause {

@@ -135,7 +135,9 @@ impl EmbeddedState {
         };
         batches.renew_removal().map_err(|cause| match cause {
             Cause::Sqlite(error) => StateError::database(&database)(error),
-            other => StateError::inaccessible(&database)(std::io::Error::other(other)),
+            other @ (Cause::Json(_) | Cause::Unknown(_) | Cause::Closed) => {
+                StateError::inaccessible(&database)(std::io::Error::other(other))
+            }
         })?;
         let writer = Writer::start(batches, options.write_behind)
             .map_err(StateError::inaccessible(directory.path()))?;

@@ -75,7 +75,7 @@ impl Pending {
             return Offer::Old;
         }
         let replaces_another = stored.is_some_and(|seen| *seen != fact.seen)
-            || known.as_ref().is_some_and(|k| k.seen != fact.seen);
+            || known.as_ref().is_some_and(|known| known.seen != fact.seen);
         match known {
             _ if replaces_another => Offer::MustCommit,
             Some(known) => {

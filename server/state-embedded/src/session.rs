@@ -4,6 +4,7 @@
 //! number of sessions that a host opens in its life makes that a burden.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -15,7 +16,7 @@ use toolfs_core::target::Target;
 use toolfs_tools::{Caller, Insertion, SessionMode, SessionRecord, SessionStore};
 
 use crate::EmbeddedState;
-use crate::error::Cause;
+use crate::error::{Cause, unavailable};
 use crate::writer::{Durability, Transaction};
 
 /// How many ends of removed sessions are kept to be done; the oldest are given up.
@@ -223,8 +224,7 @@ impl SessionStore for EmbeddedState {
             labels: session.labels.clone(),
             mode: mode_text(session.mode).to_owned(),
         };
-        let detail =
-            serde_json::to_string(&detail).map_err(|error| crate::error::unavailable(error.into()))?;
+        let detail = serde_json::to_string(&detail).map_err(|error| unavailable(error.into()))?;
         self.writer
             .commit(Durability::Process, move |transaction| {
                 insert(transaction, &session, &detail, max_sessions)
@@ -260,7 +260,7 @@ impl SessionStore for EmbeddedState {
     }
 
     async fn remove_unused(&self, key: &SessionKey, time: Timestamp) -> Result<bool> {
-        let (key, pending) = (key.clone(), std::sync::Arc::clone(&self.pending));
+        let (key, pending) = (key.clone(), Arc::clone(&self.pending));
         self.writer
             .commit(Durability::Power, move |transaction| {
                 // A use that came after this transaction took what is written behind.
