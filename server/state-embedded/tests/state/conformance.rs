@@ -4,9 +4,9 @@ use proptest::prelude::*;
 use toolfs_policy::suite::{replay, step};
 
 use toolfs_state_embedded::{EmbeddedState, StateOptions};
-use toolfs_tools::store::suite::{CallFixture, MAX_BYTES, ManualClock, SessionFixture, WINDOW};
+use toolfs_tools::store::suite::{CallFixture, MAX_BYTES, SessionFixture};
 
-use crate::support::{NEVER, SOON, open};
+use crate::support::{ManualClock, NEVER, SOON, WINDOW, open};
 
 mod written_behind {
     use super::*;

@@ -1,42 +1,20 @@
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use toolfs_core::clock::{Clock, Timestamp};
+use toolfs_core::clock::Timestamp;
 use toolfs_core::guard::WriteGuard;
 use toolfs_core::id::{RequestId, SessionKey, SessionName};
 use toolfs_core::target::{Target, TargetKey};
 use toolfs_state_embedded::{EmbeddedState, StateOptions};
+pub(crate) use toolfs_tools::store::suite::{ManualClock, WINDOW};
 use toolfs_tools::{CallKey, Caller, DecidedGuard, SessionMode, SessionRecord};
-
-pub(crate) const WINDOW: Duration = Duration::from_secs(3_600);
 
 /// Longer than any test: what is written behind stays in memory unless something else is written.
 pub(crate) const NEVER: Duration = Duration::from_secs(86_400);
 
 /// Shorter than any patience.
 pub(crate) const SOON: Duration = Duration::from_millis(2);
-
-#[derive(Debug)]
-pub(crate) struct ManualClock(AtomicI64);
-
-impl ManualClock {
-    pub(crate) fn new() -> Arc<ManualClock> {
-        Arc::new(ManualClock(AtomicI64::new(1_700_000_000_000)))
-    }
-
-    pub(crate) fn advance(&self, by: Duration) {
-        self.0.fetch_add(i64::try_from(by.as_millis()).unwrap(), Ordering::SeqCst);
-    }
-}
-
-impl Clock for ManualClock {
-    fn now(&self) -> Timestamp {
-        Timestamp(self.0.load(Ordering::SeqCst))
-    }
-}
 
 pub(crate) fn options(write_behind: Duration) -> StateOptions {
     StateOptions {
