@@ -30,12 +30,7 @@ pub struct ExecuteRequest {
 impl ExecuteRequest {
     /// The tool that is called, if there is such a one; whether its arguments are in order is another question.
     pub fn tool(&self) -> Option<ToolName> {
-        match self.call.as_ref()? {
-            RawCall::Read { .. } => Some(ToolName::Read),
-            RawCall::Write { .. } => Some(ToolName::Write),
-            RawCall::Edit { .. } => Some(ToolName::Edit),
-            RawCall::Json { name, .. } => ToolName::parse(name).ok(),
-        }
+        ToolName::parse(self.call.as_ref()?.tool_as_called()).ok()
     }
 }
 
