@@ -29,6 +29,8 @@ mod command_tools;
 mod edit;
 /// What is wrong with a call, and how it is told.
 mod error;
+/// What a watcher of a session is told.
+mod event;
 /// Every error, provoked for real and decoded again by the client.
 mod every_error;
 /// The gate, and what changes without one.

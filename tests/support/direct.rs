@@ -19,6 +19,7 @@ use toolfs_tools::{
 
 use super::answer::{Answer, Facts, Refusal};
 use super::door::{Ask, Door, Open, Opened};
+use super::event::Events;
 
 /// Wall-clock time.
 #[derive(Debug)]
@@ -76,6 +77,12 @@ impl Door for Direct {
         let session = SessionId::from_caller(session);
         let request = ForgetObservations { caller: Caller::Local, session, scope };
         self.0.forget_observations(&AbortSignal::new(), request).await.map_err(|error| refusal(&error))
+    }
+
+    async fn watch(&self, session: &str, resume_token: &str) -> Result<Box<dyn Events>, Refusal> {
+        let session = SessionId::from_caller(session);
+        let watch = self.0.watch(&Caller::Local, &session, resume_token).await;
+        Ok(Box::new(watch.map_err(|error| refusal(&error))?))
     }
 
     async fn execute(&self, session: Option<&str>, ask: Ask) -> Result<Answer, Refusal> {

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use toolfs_core::argument::RawCall;
 
 use super::answer::{Answer, Refusal};
+use super::event::Events;
 
 /// What a new session asks for.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +61,8 @@ pub(crate) trait Door: Send + Sync + fmt::Debug {
     /// Forgets what was seen of these paths, or everything.
     async fn forget(&self, session: &str, paths: Option<&[&str]>) -> Result<(), Refusal>;
     async fn execute(&self, session: Option<&str>, ask: Ask) -> Result<Answer, Refusal>;
+    /// Watches a session, from now on with an empty token.
+    async fn watch(&self, session: &str, resume_token: &str) -> Result<Box<dyn Events>, Refusal>;
 }
 
 pub(crate) fn read_call(

@@ -14,6 +14,7 @@
 pub(crate) mod answer;
 pub(crate) mod direct;
 pub(crate) mod door;
+pub(crate) mod event;
 pub(crate) mod place;
 pub(crate) mod process;
 pub(crate) mod served;

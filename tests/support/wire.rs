@@ -11,6 +11,7 @@ use toolfs_core::argument::RawCall;
 
 use super::answer::{Answer, Facts, Refusal};
 use super::door::{Ask, Door, Open, Opened};
+use super::event::Events;
 
 #[derive(Debug)]
 pub(crate) struct Wire {
@@ -144,6 +145,11 @@ impl Door for Wire {
             None => self.as_message(session, ask).await,
         };
         answered.map_err(refusal)
+    }
+
+    async fn watch(&self, session: &str, resume_token: &str) -> Result<Box<dyn Events>, Refusal> {
+        let session = self.session(session).expect("the session was opened here");
+        Ok(Box::new(session.watch(resume_token).await.map_err(refusal)?))
     }
 }
 

@@ -1,8 +1,9 @@
-//! Logs to standard error, and traces over OTLP when an endpoint is set.
+//! Logs to standard error, and traces and metrics over OTLP when an endpoint is set.
 //!
 //! A collector that is away never slows or fails a call: spans go through a bounded queue, and what does not fit is
-//! dropped. Deliberately absent: any choice of what is recorded; that is where it happens. Not there yet:
-//! metrics.
+//! dropped; metrics are sums in memory. Deliberately absent: any choice of what is recorded; that is where it happens.
+
+mod metrics;
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_otlp::SpanExporter;
 use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use thiserror::Error;
 use tracing::Subscriber;
@@ -22,8 +24,12 @@ use crate::config::LogConfig;
 use crate::env::Environment;
 use crate::setting::origin::Origin;
 
-/// How long the last spans may take to leave at the end.
+pub use self::metrics::observe_cache;
+
+/// How long the last spans and the last metrics may take to leave at the end, at the same time.
 const FLUSH_LIMIT: Duration = Duration::from_secs(2);
+
+const TRACES_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
 
 /// Why telemetry cannot start.
 #[derive(Debug, Error)]
@@ -38,9 +44,14 @@ pub enum TelemetryError {
     },
     /// The endpoint is none that this build can reach.
     #[error(
-        "OTEL_EXPORTER_OTLP_ENDPOINT: `{0}` cannot be used: name a collector as http://HOST:PORT (gRPC without TLS)"
+        "{variable}: `{endpoint}` cannot be used: name a collector as http://HOST:PORT (gRPC without TLS)"
     )]
-    Endpoint(String),
+    Endpoint {
+        /// Which variable named it.
+        variable: &'static str,
+        /// The endpoint.
+        endpoint: String,
+    },
     /// The exporter cannot be set up.
     #[error("OTEL_EXPORTER_OTLP_ENDPOINT cannot be used: {0}")]
     Exporter(String),
@@ -50,10 +61,12 @@ pub enum TelemetryError {
 #[derive(Debug)]
 pub struct Telemetry {
     traces: Option<SdkTracerProvider>,
+    metrics: Option<SdkMeterProvider>,
 }
 
 impl Telemetry {
-    /// Starts logging, and exporting if an endpoint is set. To be called once, inside the runtime.
+    /// Starts logging, and exporting if an endpoint is set. To be called once, inside the runtime, and before anything
+    /// makes an instrument.
     ///
     /// # Errors
     /// [`TelemetryError`]
@@ -63,16 +76,21 @@ impl Telemetry {
         let lines = lines.with_filter(filter(log)?);
 
         let traces = provider(environment)?;
+        let metrics = metrics::start(environment, resource(environment))?;
         let spans = traces.as_ref().map(spans_layer);
         tracing_subscriber::registry().with(lines).with(spans).init();
-        Ok(Telemetry { traces })
+        Ok(Telemetry { traces, metrics })
     }
 
     /// Sends what is left, within a limit.
     pub fn stop(self) {
-        if let Some(Err(error)) = self.traces.map(|traces| traces.shutdown_with_timeout(FLUSH_LIMIT)) {
-            tracing::warn!(%error, "the last spans did not reach the collector");
-        }
+        std::thread::scope(|scope| {
+            let metrics = self.metrics;
+            scope.spawn(|| metrics.into_iter().for_each(|metrics| metrics::stop(metrics, FLUSH_LIMIT)));
+            if let Some(Err(error)) = self.traces.map(|traces| traces.shutdown_with_timeout(FLUSH_LIMIT)) {
+                tracing::warn!(%error, "the last spans did not reach the collector");
+            }
+        });
     }
 }
 
@@ -82,7 +100,8 @@ impl Telemetry {
 /// [`TelemetryError`]
 pub fn check(log: &LogConfig, environment: &Environment) -> Result<(), TelemetryError> {
     filter(log)?;
-    endpoint(environment).map(drop)
+    has_collector(environment, TRACES_ENDPOINT)?;
+    metrics::is_wanted(environment).map(drop)
 }
 
 fn filter(log: &LogConfig) -> Result<EnvFilter, TelemetryError> {
@@ -100,23 +119,31 @@ fn of_our_own(filter: &str) -> Cow<'_, str> {
     }
 }
 
-/// The collector, if spans are to be exported.
-fn endpoint(environment: &Environment) -> Result<Option<&str>, TelemetryError> {
-    let endpoint = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"]
+/// Whether there is a collector for a signal.
+fn has_collector(
+    environment: &Environment,
+    endpoint_of_the_signal: &'static str,
+) -> Result<bool, TelemetryError> {
+    let named = [endpoint_of_the_signal, "OTEL_EXPORTER_OTLP_ENDPOINT"]
         .into_iter()
-        .find_map(|name| environment.get(name));
+        .find_map(|variable| Some((variable, environment.get(variable)?)));
     let is_disabled =
         environment.get("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
-    match endpoint.filter(|_| !is_disabled) {
-        Some(endpoint) if !endpoint.starts_with("http://") => {
-            Err(TelemetryError::Endpoint(endpoint.to_owned()))
+    match named {
+        Some((variable, endpoint)) if !is_disabled && !endpoint.starts_with("http://") => {
+            Err(TelemetryError::Endpoint { variable, endpoint: endpoint.to_owned() })
         }
-        endpoint => Ok(endpoint),
+        named => Ok(named.is_some() && !is_disabled),
     }
 }
 
+fn resource(environment: &Environment) -> Resource {
+    let name = environment.get("OTEL_SERVICE_NAME").unwrap_or("toolfs").to_owned();
+    Resource::builder().with_service_name(name).build()
+}
+
 fn provider(environment: &Environment) -> Result<Option<SdkTracerProvider>, TelemetryError> {
-    if endpoint(environment)?.is_none() {
+    if !has_collector(environment, TRACES_ENDPOINT)? {
         return Ok(None);
     }
     // The exporter reads endpoint, headers and time-outs from the environment, as its specification says.
@@ -124,9 +151,8 @@ fn provider(environment: &Environment) -> Result<Option<SdkTracerProvider>, Tele
         .with_tonic()
         .build()
         .map_err(|error| TelemetryError::Exporter(error.to_string()))?;
-    let name = environment.get("OTEL_SERVICE_NAME").unwrap_or("toolfs").to_owned();
-    let resource = Resource::builder().with_service_name(name).build();
-    Ok(Some(SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource).build()))
+    let traces = SdkTracerProvider::builder().with_batch_exporter(exporter);
+    Ok(Some(traces.with_resource(resource(environment)).build()))
 }
 
 fn spans_layer<S>(traces: &SdkTracerProvider) -> impl Layer<S> + use<S>

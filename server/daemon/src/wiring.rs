@@ -27,6 +27,7 @@ use crate::config::{Policy, ProviderKind, ServeConfig, State};
 use crate::placement::{self, PlacementError};
 use crate::ready::{Listening, Ready};
 use crate::stores::Stores;
+use crate::telemetry;
 
 /// How long a client may take to begin to speak HTTP/2. One that never does would hold up the drain.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -165,7 +166,13 @@ fn provider(
                 operations: stores.operations.clone(),
                 ..LocalOptions::new(Arc::clone(clock))
             };
-            Ok(Arc::new(LocalProvider::open(&roots, options)?))
+            let provider = LocalProvider::open(&roots, options)?;
+            let observed = provider.clone();
+            telemetry::observe_cache(move || {
+                let statistics = observed.cache_statistics();
+                (statistics.hits, statistics.misses)
+            });
+            Ok(Arc::new(provider))
         }
         ProviderKind::Memory => Ok(Arc::new(MemoryProvider::new(MemoryConfig {
             roots: config.roots.iter().map(|root| memory_root(root)).collect::<Result<Vec<_>, _>>()?,

@@ -15,10 +15,11 @@ use tonic::{Request, Response, Status};
 use toolfs_contract::v1;
 use toolfs_contract::v1::event_service_server::EventService as Service;
 use toolfs_core::error::Published;
-use toolfs_tools::{Caller, Executor, Watch};
+use toolfs_tools::{Caller, Executor, Happening, Watch};
 
 use crate::convert::event;
 use crate::layers::compression;
+use crate::layers::metrics::Metrics;
 use crate::task::{Calls, Effect};
 use crate::{deadline, status};
 
@@ -27,12 +28,13 @@ use crate::{deadline, status};
 pub(crate) struct EventService {
     executor: Arc<Executor>,
     calls: Calls,
+    metrics: Metrics,
 }
 
 impl EventService {
     /// A service over an executor.
-    pub(crate) fn new(executor: Arc<Executor>, calls: Calls) -> EventService {
-        EventService { executor, calls }
+    pub(crate) fn new(executor: Arc<Executor>, calls: Calls, metrics: Metrics) -> EventService {
+        EventService { executor, calls, metrics }
     }
 }
 
@@ -52,8 +54,8 @@ impl Service for EventService {
                 watch.map_err(|error| status::from_call_error(&error))
             })
             .await?;
-        let events =
-            stream::unfold(Some(watch), move |watch| told(watch, deadline.map(|deadline| deadline.stop_at)));
+        let (stop_at, metrics) = (deadline.map(|deadline| deadline.stop_at), self.metrics.clone());
+        let events = stream::unfold(Some(watch), move |watch| told(watch, stop_at, metrics.clone()));
         let events: Self::WatchStream = Box::pin(events);
         Ok(reply(events))
     }
@@ -63,6 +65,7 @@ impl Service for EventService {
 async fn told(
     watch: Option<Watch>,
     stop_at: Option<Instant>,
+    metrics: Metrics,
 ) -> Option<(Result<v1::WatchResponse, Status>, Option<Watch>)> {
     let mut watch = watch?;
     let over = async {
@@ -74,6 +77,12 @@ async fn told(
     tokio::select! {
         biased;
         () = over => Some((Err(status::aborted(&status::out_of_time(Published::No))), None)),
-        event = watch.next() => Some((Ok(event::watch_response(event?)), Some(watch))),
+        event = watch.next() => {
+            let event = event?;
+            if let Happening::EventsMissed { count: Some(count) } = *event.happening {
+                metrics.events_missed(count);
+            }
+            Some((Ok(event::watch_response(event)), Some(watch)))
+        }
     }
 }

@@ -38,6 +38,7 @@ use crate::deadline::{self, InTimeLayer};
 use crate::event_service::EventService;
 use crate::filesystem_service::FileSystemService;
 use crate::layers::drain::DrainLayer;
+use crate::layers::metrics::Metrics;
 use crate::layers::trace::TraceLayer;
 use crate::listener::{self, Listener};
 use crate::policy_service::PolicyService;
@@ -138,6 +139,7 @@ pub struct Server {
     calls: Calls,
     phases: Phases,
     health: HealthReporter,
+    metrics: Metrics,
 }
 
 impl Server {
@@ -157,7 +159,11 @@ impl Server {
     }
 
     fn with(face: Face, calls: Calls, options: ServeOptions) -> Server {
-        Server { face, options, calls, phases: Phases::default(), health: HealthReporter::new() }
+        let metrics = Metrics::new();
+        if let Face::Tools(executor) = &face {
+            metrics.observe(executor);
+        }
+        Server { face, options, calls, phases: Phases::default(), health: HealthReporter::new(), metrics }
     }
 
     /// Serves until `shutdown` resolves, then drains.
@@ -208,11 +214,17 @@ impl Server {
                     server_version: self.options.server_version.clone(),
                     max_message_bytes: limit,
                 };
-                let tools = ToolService::new(Arc::clone(executor), transport, self.calls.clone());
+                let tools = ToolService::new(
+                    Arc::clone(executor),
+                    transport,
+                    self.calls.clone(),
+                    self.metrics.clone(),
+                );
                 let tools = transported!(ToolServiceServer::new(tools), limit);
                 let sessions = SessionService::new(Arc::clone(executor), self.calls.clone());
                 let sessions = transported!(SessionServiceServer::new(sessions), limit);
-                let events = EventService::new(Arc::clone(executor), self.calls.clone());
+                let events =
+                    EventService::new(Arc::clone(executor), self.calls.clone(), self.metrics.clone());
                 let events = transported!(EventServiceServer::new(events), limit);
                 let names = vec![name_of(&tools), name_of(&sessions), name_of(&events)];
                 (Routes::new(tools).add_service(sessions).add_service(events), names)
@@ -263,7 +275,7 @@ impl Server {
             .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
             .max_concurrent_streams(MAX_STREAMS_PER_CONNECTION)
             .layer(MapRequestLayer::new(deadline::note::<tonic::body::Body>))
-            .layer(TraceLayer)
+            .layer(TraceLayer { metrics: self.metrics.clone() })
             .layer(DrainLayer { drain: drain.clone() })
             .layer(InTimeLayer)
             .serve_with_incoming_shutdown(served.routes.clone(), connections, drain.cancelled_owned())

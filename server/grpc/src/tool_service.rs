@@ -10,6 +10,7 @@ use toolfs_tools::Executor;
 
 use crate::convert::capability::{self, Transport};
 use crate::convert::{call, outcome};
+use crate::layers::metrics::Metrics;
 use crate::layers::{compression, trace};
 use crate::task::{Calls, Effect};
 use crate::{deadline, status};
@@ -20,12 +21,18 @@ pub(crate) struct ToolService {
     executor: Arc<Executor>,
     transport: Transport,
     calls: Calls,
+    metrics: Metrics,
 }
 
 impl ToolService {
     /// A service over an executor.
-    pub(crate) fn new(executor: Arc<Executor>, transport: Transport, calls: Calls) -> ToolService {
-        ToolService { executor, transport, calls }
+    pub(crate) fn new(
+        executor: Arc<Executor>,
+        transport: Transport,
+        calls: Calls,
+        metrics: Metrics,
+    ) -> ToolService {
+        ToolService { executor, transport, calls, metrics }
     }
 }
 
@@ -73,10 +80,13 @@ impl Service for ToolService {
         }
 
         let executor = Arc::clone(&self.executor);
+        let counted = self.metrics.call(call.tool());
         let result = self
             .calls
             .run(deadline, effect(call.tool(), echo.dry_run), |abort| async move {
-                executor.execute(&abort, call).await.map_err(|error| status::from_call_error(&error))
+                let end = executor.execute(&abort, call).await;
+                counted.end(&end);
+                end.map_err(|error| status::from_call_error(&error))
             })
             .await?;
         trace::result(&result.result);

@@ -4,8 +4,9 @@ use thiserror::Error;
 use toolfs_core::argument::{RawCall, ToolName};
 use toolfs_core::error::{Code, FsError};
 use toolfs_core::id::{RequestId, SessionId};
-use toolfs_core::outcome::ToolResult;
+use toolfs_core::outcome::{Outcome, ToolResult};
 
+use crate::answer::bytes_of;
 use crate::session::Caller;
 
 /// A tool call.
@@ -43,6 +44,17 @@ pub struct ExecuteResponse {
     pub result: ToolResult,
     /// Whether it was a dry run.
     pub dry_run: bool,
+}
+
+impl ExecuteResponse {
+    /// The bytes of content that the call read into its answer or published.
+    pub fn content_bytes(&self) -> u64 {
+        match &self.result {
+            ToolResult::Done(Outcome::Write(_) | Outcome::Edit(_)) if self.dry_run => 0,
+            ToolResult::Done(outcome) | ToolResult::PublishedNotDurable(outcome, _) => bytes_of(outcome),
+            ToolResult::Refused(_) => 0,
+        }
+    }
 }
 
 /// A mistake of the caller, or a state of the server, that is no result of a tool. Each has one reason on the wire.

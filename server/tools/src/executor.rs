@@ -334,6 +334,11 @@ impl Executor {
         Ok(watch)
     }
 
+    /// How many sessions are in use at this server, or were within the last minutes.
+    pub fn active_sessions(&self) -> u64 {
+        self.registry.in_use()
+    }
+
     /// Ends the sessions that were unused for too long, and finishes what was left of closed ones. Opening a session
     /// does this too; whoever keeps time calls it so that sessions end on a server where none is opened.
     pub async fn end_sessions(&self) {

@@ -175,6 +175,11 @@ impl Registry {
         matches!(self.load(key).await, Ok(None))
     }
 
+    /// How many sessions have a handle here.
+    pub(crate) fn in_use(&self) -> u64 {
+        self.table().handles.len() as u64
+    }
+
     /// A page of the caller's sessions, oldest first.
     pub(crate) async fn page(
         &self,

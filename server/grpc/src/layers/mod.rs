@@ -2,4 +2,5 @@
 
 pub(crate) mod compression;
 pub(crate) mod drain;
+pub(crate) mod metrics;
 pub(crate) mod trace;

@@ -28,6 +28,8 @@ use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
+use crate::layers::metrics::{Metrics, Rpc};
+
 /// The header that carries the caller's span.
 const TRACE_PARENT_HEADER: &str = "traceparent";
 
@@ -35,14 +37,17 @@ const TRACE_PARENT_HEADER: &str = "traceparent";
 const MAX_PATH_BYTES: usize = 128;
 
 /// Puts [`Trace`] around a service.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TraceLayer;
+#[derive(Clone, Debug)]
+pub(crate) struct TraceLayer {
+    /// Where the ends of RPCs are counted too.
+    pub(crate) metrics: Metrics,
+}
 
 impl<S> Layer<S> for TraceLayer {
     type Service = Trace<S>;
 
     fn layer(&self, inner: S) -> Trace<S> {
-        Trace { inner }
+        Trace { inner, metrics: self.metrics.clone() }
     }
 }
 
@@ -50,6 +55,7 @@ impl<S> Layer<S> for TraceLayer {
 #[derive(Clone, Debug)]
 pub(crate) struct Trace<S> {
     inner: S,
+    metrics: Metrics,
 }
 
 impl<S, Q, B> Service<Request<Q>> for Trace<S>
@@ -72,7 +78,7 @@ where
             // Without a layer of OpenTelemetry there is no trace that could be continued.
             let _ = span.set_parent(parent);
         }
-        let end = End { span: span.clone(), told: false };
+        let end = End { span: span.clone(), rpc: self.metrics.rpc(request.uri().path()), told: false };
         let call = span.in_scope(|| self.inner.call(request));
         Box::pin(
             async move {
@@ -136,6 +142,7 @@ impl Extractor for Headers<'_> {
 #[derive(Debug)]
 struct End {
     span: Span,
+    rpc: Rpc,
     told: bool,
 }
 
@@ -144,6 +151,7 @@ impl End {
         if std::mem::replace(&mut self.told, true) {
             return;
         }
+        self.rpc.end(code);
         self.span.record("rpc.grpc.status_code", i64::from(i32::from(code)));
         if is_error_of_the_server(code) {
             self.span.record("otel.status_code", "ERROR");
