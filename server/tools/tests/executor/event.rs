@@ -373,3 +373,52 @@ async fn a_repeat_that_is_answered_from_memory_is_a_call_too() {
         "#]],
     );
 }
+
+#[tokio::test]
+async fn a_watch_ends_when_another_server_closes_its_session() {
+    let world = World::new();
+    let (session, kept) = (world.open().await, world.open().await);
+    let (mut watched, mut other) = (watch(&world, &session).await, watch(&world, &kept).await);
+    world.run(&session, read("a.txt")).await;
+    assert_eq!(told(&mut watched).len(), 3);
+    let mut slow = world.script.pause_next("read_lines");
+    let call = tokio::spawn({
+        let (world, session) = (world.clone(), session.clone());
+        async move { world.run(&session, read("a.txt")).await }
+    });
+    slow.reached().await;
+    let close = CloseSession { caller: Caller::Local, session: session.clone() };
+    world.another_server().executor.close_session(close).await.unwrap();
+    world.executor.end_sessions().await;
+    assert_eq!(told(&mut watched).len(), 1, "a call is still in it here");
+    assert!(!has_ended(&mut watched));
+    slow.release();
+    call.await.unwrap();
+    world.executor.end_sessions().await;
+    assert_eq!(told(&mut watched).len(), 2, "it is told to its end");
+    assert!(has_ended(&mut watched));
+    assert!(told(&mut other).is_empty() && !has_ended(&mut other));
+}
+
+#[tokio::test]
+async fn after_a_restart_a_token_tells_that_something_was_missed() {
+    let world = World::new();
+    let session = world.open().await;
+    let mut before = watch(&world, &session).await;
+    world.run(&session, read("a.txt")).await;
+    let token = told(&mut before).pop().unwrap().resume_token;
+    let restarted = world.another_server();
+    let mut after = restarted.executor.watch(&Caller::Local, &session, &token).await.unwrap();
+    restarted.run(&session, read("a.txt")).await;
+    check(
+        &told(&mut after),
+        &[],
+        expect![[r#"
+            watch began
+            missed None
+            1 began: read "a.txt"
+            1 recorded: /workspace/a.txt absent
+            1 ended: Fs(NotFound) 0 bytes, published No
+        "#]],
+    );
+}
