@@ -49,8 +49,8 @@ mod tests {
             }
         }
         // The form lasts: clients keep tokens across restarts.
-        assert_eq!(token(&Caller::Local, 1), token(&Caller::Local, 1));
-        assert!(token(&Caller::Local, 258).starts_with("102-"));
+        assert_eq!(token(&Caller::Local, 258), "102-995395eaaa60d135");
+        assert_eq!(token(&named("x"), 258), "102-1ae525238eb0e3ec");
     }
 
     #[test]

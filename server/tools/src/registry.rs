@@ -17,14 +17,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::OwnedRwLockReadGuard;
 use toolfs_core::clock::{Clock, Timestamp};
 use toolfs_core::error::Result;
 use toolfs_core::id::{SessionId, SessionKey};
 
 use crate::call::CallError;
 use crate::page;
-use crate::session::{Caller, Session, SessionInfo, SessionPage, info, milliseconds};
+use crate::session::{Caller, CountedCall, Session, SessionInfo, SessionPage, info, milliseconds};
 use crate::store::{Insertion, SessionRecord, SessionStore};
 
 /// The store is told of a use when it knows of none within this time, or within a tenth of the idle time.
@@ -63,7 +62,7 @@ struct Table {
 pub(crate) struct Entered {
     session: Arc<Session>,
     clock: Arc<dyn Clock>,
-    _call: OwnedRwLockReadGuard<()>,
+    _call: CountedCall,
 }
 
 impl Deref for Entered {
@@ -302,10 +301,11 @@ impl Registry {
 
     /// The last use, if it was after `limit`. A call that is in the session uses it.
     fn use_after(&self, session: &Session, limit: Timestamp) -> Option<Timestamp> {
-        if !session.usage.is_quiet() {
-            return Some(self.clock.now());
+        let last_used = session.usage.last_used();
+        if last_used > limit {
+            return Some(last_used);
         }
-        Some(session.usage.last_used()).filter(|time| *time > limit)
+        (!session.usage.is_quiet()).then(|| self.clock.now())
     }
 
     /// Whatever was last used at this time or before is over; `None`: nothing ever is.
@@ -421,6 +421,51 @@ mod tests {
         clock.advance(HANDLE_IDLE * 2);
         registry.sweep().await;
         assert_eq!(handles(), 0);
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "nothing is served here that would drain")]
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn no_call_is_refused_because_of_another_or_because_somebody_looks() {
+        const CALLS: usize = 20_000;
+        const CALLERS: usize = 8;
+        let clock = Arc::new(ManualClock(AtomicI64::new(0)));
+        let idle = Duration::from_secs(1 << 40);
+        let store = Arc::new(MemorySessionStore::new());
+        let registry = Arc::new(Registry::new(store, clock.clone(), Some(idle), 100));
+        registry.insert(record(1)).await.unwrap();
+        let callers = (0..CALLERS).map(|_| {
+            let registry = Arc::clone(&registry);
+            tokio::task::spawn(async move {
+                for _ in 0..CALLS / CALLERS {
+                    registry.enter(&Caller::Local, &id(1)).await.unwrap();
+                }
+            })
+        });
+        let callers: Vec<_> = callers.collect();
+        while !callers.iter().all(|caller| caller.is_finished()) {
+            clock.advance(TOUCH_INTERVAL);
+            registry.sweep().await;
+            registry.is_over(&id(1).key()).await;
+            tokio::task::yield_now().await;
+        }
+        for caller in callers {
+            caller.await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_call_keeps_its_session_however_long_it_takes() {
+        let clock = Arc::new(ManualClock(AtomicI64::new(0)));
+        let idle = Duration::from_secs(600);
+        let registry = Registry::new(Arc::new(MemorySessionStore::new()), clock.clone(), Some(idle), 100);
+        registry.insert(record(1)).await.unwrap();
+        let in_a_call = registry.enter(&Caller::Local, &id(1)).await.unwrap();
+        clock.advance(idle * 3);
+        registry.expire().await.unwrap();
+        assert!(registry.look(&Caller::Local, &id(1)).await.is_ok());
+        drop(in_a_call);
+        clock.advance(idle * 3);
+        assert!(matches!(registry.look(&Caller::Local, &id(1)).await, Err(CallError::SessionNotFound)));
     }
 
     #[tokio::test]

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{OwnedRwLockReadGuard, RwLock};
@@ -169,25 +169,48 @@ pub(crate) struct Usage {
     last_used: AtomicI64,
     /// What the store was told of that.
     told: AtomicI64,
-    /// Read by each call in the session, written by its end.
+    /// How many calls are in the session.
+    count: Arc<AtomicUsize>,
+    /// Read by each call in the session, written by its end and by nobody else: a writer refuses calls.
     calls: Arc<RwLock<()>>,
+}
+
+/// A call that is counted in a session until this is dropped.
+#[derive(Debug)]
+pub(crate) struct CountedCall {
+    count: Arc<AtomicUsize>,
+    _call: OwnedRwLockReadGuard<()>,
+}
+
+impl Drop for CountedCall {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 impl Usage {
     fn since(time: Timestamp) -> Usage {
-        Usage { last_used: AtomicI64::new(time.0), told: AtomicI64::new(time.0), calls: Arc::default() }
+        Usage {
+            last_used: AtomicI64::new(time.0),
+            told: AtomicI64::new(time.0),
+            count: Arc::default(),
+            calls: Arc::default(),
+        }
     }
 
     /// Counts a call in; `None` once the end has begun.
-    pub(crate) fn begin_call(&self, now: Timestamp) -> Option<OwnedRwLockReadGuard<()>> {
+    pub(crate) fn begin_call(&self, now: Timestamp) -> Option<CountedCall> {
         let call = Arc::clone(&self.calls).try_read_owned().ok()?;
+        self.count.fetch_add(1, Ordering::AcqRel);
+        let counted = CountedCall { count: Arc::clone(&self.count), _call: call };
         self.touch(now);
-        Some(call)
+        Some(counted)
     }
 
-    /// Whether no call is in the session at this server right now.
+    /// Whether no call is in the session at this server right now. To ask hinders no call.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.calls.try_write().is_ok()
+        // A write, so that whoever removes the session before asking sees the call, or the call sees the removal.
+        self.count.fetch_add(0, Ordering::AcqRel) == 0
     }
 
     /// Waits until the calls in the session have ended. New ones must not find it any more.
