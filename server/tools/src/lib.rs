@@ -20,7 +20,7 @@ mod repeat;
 mod scope;
 mod session;
 mod span;
-pub mod store;
+mod store;
 mod write;
 
 pub use call::{CallError, ExecuteRequest, ExecuteResponse};
@@ -32,6 +32,8 @@ pub use session::{
     Caller, CloseSession, ForgetObservations, ForgetPaths, OpenSession, OpenedSession, Random, SessionInfo,
     SessionMode, SessionPage,
 };
+#[cfg(feature = "conformance")]
+pub use store::suite;
 pub use store::{
     Beginning, CallKey, CallRecord, CallState, CallStore, DecidedGuard, Fingerprint, Insertion,
     MemoryCallStore, MemorySessionStore, SessionRecord, SessionStore,

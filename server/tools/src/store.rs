@@ -195,7 +195,8 @@ pub enum Beginning {
 ///
 /// What is begun or ended is kept for good, as far as a crash of the process goes, when the operation returns. Beyond
 /// its bounds a store forgets the calls that ended first; it never forgets one that has not ended and whose server
-/// runs.
+/// runs. One whose
+/// server does not run, or released it, is forgotten once that time has passed since it was noted.
 #[async_trait]
 pub trait CallStore: Send + Sync + fmt::Debug {
     /// What is remembered of a call.
@@ -236,7 +237,8 @@ pub trait CallStore: Send + Sync + fmt::Debug {
     /// `FS_UNAVAILABLE`
     async fn release(&self, key: &CallKey) -> Result<()>;
 
-    /// Forgets a call that was noted and came to nothing. One that has ended stays.
+    /// Forgets a call that this server noted and that came to nothing. One that has ended stays, and one that another
+    /// server noted or took over is that server's: it stays too.
     ///
     /// # Errors
     /// `FS_UNAVAILABLE`

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolfs_tools::store::suite::{CallFixture, MAX_BYTES, ManualClock, SessionFixture, WINDOW};
+use toolfs_tools::suite::{CallFixture, MAX_BYTES, ManualClock, SessionFixture, WINDOW};
 use toolfs_tools::{MemoryCallStore, MemorySessionStore};
 
 mod sessions {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use toolfs_policy::suite::{replay, step};
 
 use toolfs_state_embedded::{EmbeddedState, StateOptions};
-use toolfs_tools::store::suite::{CallFixture, MAX_BYTES, SessionFixture};
+use toolfs_tools::suite::{CallFixture, MAX_BYTES, SessionFixture};
 
 use crate::support::{ManualClock, NEVER, SOON, WINDOW, open};
 

@@ -7,7 +7,7 @@ use toolfs_core::guard::WriteGuard;
 use toolfs_core::id::{RequestId, SessionKey, SessionName};
 use toolfs_core::target::{Target, TargetKey};
 use toolfs_state_embedded::{EmbeddedState, StateOptions};
-pub(crate) use toolfs_tools::store::suite::{ManualClock, WINDOW};
+pub(crate) use toolfs_tools::suite::{ManualClock, WINDOW};
 use toolfs_tools::{CallKey, Caller, DecidedGuard, SessionMode, SessionRecord};
 
 /// Longer than any test: what is written behind stays in memory unless something else is written.

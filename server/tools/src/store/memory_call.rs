@@ -22,7 +22,7 @@ const CALL_BYTES: u64 = 400;
 ///
 /// - an ended call is forgotten when it ended longer ago than the window, or, the oldest ones first, when all together
 ///   are above the bytes that were allowed
-/// - a call that a server noted and left is forgotten when the window has passed since
+/// - a call that a server noted and left is forgotten when the window has passed since it was noted
 /// - a call that a running server noted stays
 pub struct MemoryCallStore {
     shared: Arc<Shared>,
@@ -112,7 +112,7 @@ impl fmt::Debug for MemoryCallStore {
 #[async_trait]
 impl CallStore for MemoryCallStore {
     async fn find(&self, key: &CallKey) -> Result<Option<CallRecord>> {
-        Ok(self.table().get(key).map(Call::record))
+        Ok(self.table().get(key, self.shared.over()).map(Call::record))
     }
 
     async fn begin(
@@ -123,7 +123,7 @@ impl CallStore for MemoryCallStore {
         now: Timestamp,
     ) -> Result<Beginning> {
         let mut table = self.table();
-        let guard = match table.get(key) {
+        let guard = match table.get(key, self.shared.over()) {
             None => guard.clone(),
             Some(call) => match call.left_guard() {
                 Some(guard) if call.fingerprint == *fingerprint => guard.clone(),
@@ -153,20 +153,17 @@ impl CallStore for MemoryCallStore {
 
     async fn release(&self, key: &CallKey) -> Result<()> {
         let mut table = self.table();
-        let call = table.calls.get_mut(&key.session).and_then(|calls| calls.get_mut(&key.request));
-        if let Some(Call { state: State::Begun { server, .. }, .. }) = call
-            && server.ptr_eq(&Arc::downgrade(&self.life))
-        {
-            *server = Weak::new();
+        if let Some(call) = table.get_mut(key).filter(|call| call.is_run_by(&self.life)) {
+            call.leave();
         }
         Ok(())
     }
 
     async fn abandon(&self, key: &CallKey) -> Result<()> {
         let mut table = self.table();
-        match table.get(key).map(|call| &call.state) {
-            Some(State::Begun { .. }) => table.forget(key),
-            Some(State::Ended { .. }) | None => {}
+        // One that another server took over is that server's.
+        if table.get_mut(key).is_some_and(|call| call.is_run_by(&self.life)) {
+            table.forget(key);
         }
         Ok(())
     }
@@ -181,8 +178,13 @@ impl CallStore for MemoryCallStore {
 }
 
 impl Table {
-    fn get(&self, key: &CallKey) -> Option<&Call> {
-        self.calls.get(&key.session)?.get(&key.request)
+    /// The call, unless its time was over at `over`.
+    fn get(&self, key: &CallKey, over: Timestamp) -> Option<&Call> {
+        self.calls.get(&key.session)?.get(&key.request).filter(|call| !call.is_over(over))
+    }
+
+    fn get_mut(&mut self, key: &CallKey) -> Option<&mut Call> {
+        self.calls.get_mut(&key.session)?.get_mut(&key.request)
     }
 
     fn put(&mut self, key: &CallKey, call: Call) {
@@ -235,12 +237,8 @@ impl Table {
     }
 
     fn forget_left_calls(&mut self, over: Timestamp) {
-        let is_over = |call: &Call| match &call.state {
-            State::Begun { since, server, .. } => server.strong_count() == 0 && *since <= over,
-            State::Ended { .. } => false,
-        };
         let left = self.calls.iter().flat_map(|(session, calls)| {
-            let of_session = calls.iter().filter(|(_, call)| is_over(call));
+            let of_session = calls.iter().filter(|(_, call)| call.is_over(over));
             of_session.map(|(request, _)| CallKey { session: session.clone(), request: request.clone() })
         });
         for key in left.collect::<Vec<_>>() {
@@ -250,6 +248,30 @@ impl Table {
 }
 
 impl Call {
+    /// Whether its time was over at `over`. That of a call which a server runs never is.
+    fn is_over(&self, over: Timestamp) -> bool {
+        match &self.state {
+            State::Begun { since, server, .. } => server.strong_count() == 0 && *since <= over,
+            State::Ended { end: (ended, _), .. } => *ended <= over,
+        }
+    }
+
+    /// Whether the server of this life noted it, or took it over, and goes on with it.
+    fn is_run_by(&self, life: &Arc<()>) -> bool {
+        match &self.state {
+            State::Begun { server, .. } => server.ptr_eq(&Arc::downgrade(life)),
+            State::Ended { .. } => false,
+        }
+    }
+
+    /// No server runs it any more, if it has not ended.
+    fn leave(&mut self) {
+        match &mut self.state {
+            State::Begun { server, .. } => *server = Weak::new(),
+            State::Ended { .. } => {}
+        }
+    }
+
     /// The guard of a call that no server runs any more, though it did not end.
     fn left_guard(&self) -> Option<&DecidedGuard> {
         match &self.state {

@@ -110,9 +110,11 @@ macro_rules! call_store_suite {
             a_call_of_a_server_that_is_gone_is_taken_over_with_its_guard
             a_released_call_is_taken_over_with_its_guard
             only_who_noted_a_call_releases_it
+            only_who_noted_a_call_last_abandons_it
             an_abandoned_call_is_forgotten_and_an_ended_one_is_not
             a_session_ends_with_its_calls
             a_result_is_forgotten_after_the_window
+            a_call_that_was_left_is_forgotten_after_the_window
             results_that_ended_first_make_room
         }
     };
@@ -125,7 +127,7 @@ macro_rules! store_tests {
         $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() {
-                $crate::store::suite::$module::$name(($factory)().await).await;
+                $crate::suite::$module::$name(($factory)().await).await;
             }
         )+
     };

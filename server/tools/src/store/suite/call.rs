@@ -152,6 +152,22 @@ pub async fn only_who_noted_a_call_releases_it(state: CallFixture) {
     assert_eq!(state.other.find(&key(1)).await.unwrap(), Some(begun(&guard, true)));
 }
 
+pub async fn only_who_noted_a_call_last_abandons_it(state: CallFixture) {
+    let (guard, later) = guards();
+    state.begin(&*state.one, 1, &guard).await;
+    state.other.abandon(&key(1)).await.unwrap();
+    assert_eq!(state.one.find(&key(1)).await.unwrap(), Some(begun(&guard, true)));
+    state.one.release(&key(1)).await.unwrap();
+    // It is nobody's now: whoever noted it may not know what became of it.
+    state.one.abandon(&key(1)).await.unwrap();
+    assert_eq!(state.one.find(&key(1)).await.unwrap(), Some(begun(&guard, false)));
+    assert_eq!(state.begin(&*state.other, 1, &later).await, Beginning::Noted(guard.clone()));
+    state.one.abandon(&key(1)).await.unwrap();
+    assert_eq!(state.one.find(&key(1)).await.unwrap(), Some(begun(&guard, true)));
+    state.other.abandon(&key(1)).await.unwrap();
+    assert_eq!(state.one.find(&key(1)).await.unwrap(), None);
+}
+
 pub async fn an_abandoned_call_is_forgotten_and_an_ended_one_is_not(state: CallFixture) {
     let (guard, later) = guards();
     state.begin(&*state.one, 1, &guard).await;
@@ -192,6 +208,24 @@ pub async fn a_result_is_forgotten_after_the_window(state: CallFixture) {
         assert_eq!(store.find(&key(3)).await.unwrap(), Some(ended(b"third")));
     }
     assert_eq!(state.begin(&*state.one, 1, &later).await, Beginning::Noted(later));
+}
+
+pub async fn a_call_that_was_left_is_forgotten_after_the_window(mut state: CallFixture) {
+    let (guard, later) = guards();
+    state.begin(&*state.one, 1, &guard).await;
+    state.one.release(&key(1)).await.unwrap();
+    state.begin(&*state.other, 2, &guard).await;
+    state.other = Arc::clone(&state.one);
+    state.clock.advance(WINDOW - Duration::from_millis(1));
+    for number in [1, 2] {
+        assert_eq!(state.one.find(&key(number)).await.unwrap(), Some(begun(&guard, false)));
+    }
+    state.clock.advance(Duration::from_millis(2));
+    for number in [1, 2] {
+        assert_eq!(state.one.find(&key(number)).await.unwrap(), None);
+        assert_eq!(state.begin(&*state.one, number, &later).await, Beginning::Noted(later.clone()));
+        assert_eq!(state.one.find(&key(number)).await.unwrap(), Some(begun(&later, true)));
+    }
 }
 
 pub async fn results_that_ended_first_make_room(state: CallFixture) {
