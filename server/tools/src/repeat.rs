@@ -10,6 +10,9 @@
 //!   is resumed under that guard, whatever its session has seen since: if it had published, its own change does not pass
 //!   for content that the session saw. Where the provider records operations, it tells whether it had.
 //! - A refusal of a resumed call that nobody can vouch for says `published: maybe`.
+//! - Whether the provider records operations is asked again after a refusal that another provider in its place may have
+//!   given. A refusal of `FS_UNSUPPORTED` under an operation's name may only mean that it does not record them any more: it
+//!   is not remembered, and vouches for nothing.
 //! - What the store could not be told of an ended call is kept here and told later, so that repeats at this server do not
 //!   run it again.
 //!
@@ -23,10 +26,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::OnceCell;
 use toolfs_core::argument::{RawCall, ToolName};
 use toolfs_core::clock::Clock;
-use toolfs_core::error::{ErrorKind, FsError, Published, Result, UnavailableCause};
+use toolfs_core::error::{Code, ErrorKind, FsError, Published, Result, UnavailableCause};
 use toolfs_core::outcome::ToolResult;
 use toolfs_core::planted::Fault;
 use toolfs_provider::Provider;
@@ -51,8 +53,8 @@ pub(crate) struct Repeats {
     clock: Arc<dyn Clock>,
     turns: Turns<CallKey, Option<Ended>>,
     untold: Mutex<HashMap<CallKey, Untold>>,
-    /// Whether the provider records operations. Asked once.
-    operation_ids: OnceCell<bool>,
+    /// Whether the provider records operations, as far as that is known.
+    operation_ids: Mutex<Option<bool>>,
 }
 
 /// What a call asks for, and under which name.
@@ -150,7 +152,7 @@ impl Repeats {
             clock,
             turns: Turns::default(),
             untold: Mutex::default(),
-            operation_ids: OnceCell::new(),
+            operation_ids: Mutex::default(),
         }
     }
 
@@ -267,8 +269,17 @@ impl Repeats {
     }
 
     async fn records_operations(&self, abort: &AbortSignal) -> Result<bool> {
-        let ask = async || Ok(self.provider.capabilities(abort).await?.operation_ids);
-        self.operation_ids.get_or_try_init(ask).await.copied()
+        let known = *self.operation_ids();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let records_operations = self.provider.capabilities(abort).await?.operation_ids;
+        *self.operation_ids() = Some(records_operations);
+        Ok(records_operations)
+    }
+
+    fn operation_ids(&self) -> MutexGuard<'_, Option<bool>> {
+        self.operation_ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -322,7 +333,7 @@ impl Claim<'_> {
     /// The refusal of a call: one that was resumed, and that no record of operations vouches for, may have published
     /// before its server died.
     pub(crate) fn in_doubt(&self, error: FsError) -> FsError {
-        let is_vouched_for = self.is_named.load(Ordering::Acquire);
+        let is_vouched_for = self.is_named.load(Ordering::Acquire) && error.code() != Code::Unsupported;
         if self.resumed.is_none() || is_vouched_for || error.is_retryable() {
             return error;
         }
@@ -334,11 +345,16 @@ impl Claim<'_> {
 
     /// Remembers what the call ended in, or leaves its name to a repeat.
     pub(crate) async fn settle(mut self, ended: &Result<ExecuteResponse, CallError>) {
+        let refused = refusal_code(ended);
+        if matches!(refused, Some(Code::Unsupported | Code::Unavailable)) {
+            *self.repeats.operation_ids() = None;
+        }
         let is_noted = self.is_noted.swap(false, Ordering::AcqRel);
         if self.is_over.load(Ordering::Acquire) {
             return;
         }
-        let untold = match worth_remembering(ended) {
+        let may_be_of_the_name = refused == Some(Code::Unsupported) && self.is_named.load(Ordering::Acquire);
+        let untold = match worth_remembering(ended).filter(|_| !may_be_of_the_name) {
             Some(response) => {
                 let fingerprint = self.call.fingerprint;
                 let ended = Ended { fingerprint, result: encoding::encode(response) };
@@ -374,6 +390,14 @@ fn worth_remembering(ended: &Result<ExecuteResponse, CallError>) -> Option<&Exec
     match &response.result {
         ToolResult::Done(_) | ToolResult::PublishedNotDurable(..) => Some(response),
         ToolResult::Refused(error) => (!error.is_retryable()).then_some(response),
+    }
+}
+
+/// What a call was refused with, if it was.
+fn refusal_code(ended: &Result<ExecuteResponse, CallError>) -> Option<Code> {
+    match &ended.as_ref().ok()?.result {
+        ToolResult::Refused(error) => Some(error.code()),
+        ToolResult::Done(_) | ToolResult::PublishedNotDurable(..) => None,
     }
 }
 

@@ -81,6 +81,16 @@ fn unreadable() -> ExecuteResponse {
 
 #[cfg(test)]
 mod tests {
+    use expect_test::{Expect, expect};
+    use toolfs_core::diff::{
+        ChangedRange, ChangedRanges, Diff, DiffLeftOut, DiffLine, DiffLineKind, DiffResult, Hunk,
+    };
+    use toolfs_core::edit::{MatchRange, Matches};
+    use toolfs_core::guard::{EditGuard, WriteGuard};
+    use toolfs_core::notice::{Notice, NoticeKind};
+    use toolfs_core::outcome::WriteOperation;
+    use toolfs_core::version::Version;
+
     use super::*;
 
     fn refused(error: FsError) -> ExecuteResponse {
@@ -98,6 +108,212 @@ mod tests {
         let first = refused(error);
         let repeated = decode(&encode(&first));
         assert_eq!(format!("{repeated:?}"), format!("{first:?}"));
+    }
+
+    fn line(kind: DiffLineKind, text: &str) -> DiffLine {
+        DiffLine { kind, text: text.into(), has_newline: true }
+    }
+
+    /// Compares with the form that other versions of toolfs keep: one that differs needs another [`FORMAT`].
+    #[track_caller]
+    fn assert_kept_as(result: ToolResult, form: Expect) {
+        let response = ExecuteResponse { text: "shown".into(), result, dry_run: false };
+        let kept = encode(&response);
+        let value: serde_json::Value = serde_json::from_slice(&kept).unwrap();
+        form.assert_eq(&serde_json::to_string_pretty(&value).unwrap());
+        assert_eq!(format!("{:?}", decode(&kept)), format!("{response:?}"));
+    }
+
+    #[test]
+    fn a_write_is_kept_in_the_form_that_others_read() {
+        let outcome = WriteOutcome {
+            path: "/workspace/a".into(),
+            operation: WriteOperation::Update,
+            size_bytes: 2,
+            previous_size_bytes: Some(1),
+            version: Version::of(b"new"),
+            notices: vec![Notice::new(NoticeKind::Other, "remark")],
+            diff: DiffResult::LeftOut(DiffLeftOut::TooLarge { limit_bytes: 3, size_bytes: 4 }),
+            guard: WriteGuard::ReplaceIfVersion(Version::of(b"old")),
+        };
+        assert_kept_as(
+            ToolResult::Done(Outcome::Write(outcome)),
+            expect![[r#"
+            {
+              "format": 1,
+              "result": {
+                "Write": [
+                  {
+                    "diff": {
+                      "LeftOut": {
+                        "TooLarge": {
+                          "limit_bytes": 3,
+                          "size_bytes": 4
+                        }
+                      }
+                    },
+                    "guard": {
+                      "ReplaceIfVersion": "b3-96a4257289f9ebcbc94bfc49276f89ed87f8c951e3fa832d44dceb9b220520a5"
+                    },
+                    "notices": [
+                      {
+                        "kind": "Other",
+                        "text": "remark"
+                      }
+                    ],
+                    "operation": "Update",
+                    "path": "/workspace/a",
+                    "previous_size_bytes": 1,
+                    "size_bytes": 2,
+                    "version": "b3-b20ab0a020a48d349e0c64d109c441f87c9bc43d49fc701c4a5f6f1b16aa4e32"
+                  },
+                  null
+                ]
+              },
+              "text": "shown"
+            }"#]],
+        );
+    }
+
+    #[test]
+    fn an_edit_is_kept_in_the_form_that_others_read() {
+        let lines = vec![
+            line(DiffLineKind::Context, "same"),
+            line(DiffLineKind::Removed, "old"),
+            DiffLine { has_newline: false, ..line(DiffLineKind::Added, "new") },
+        ];
+        let hunk = Hunk { old_start: 1, old_count: 2, new_start: 1, new_count: 2, lines };
+        let range = ChangedRange { old_start: 2, old_count: 1, new_start: 2, new_count: 1 };
+        let outcome = EditOutcome {
+            path: "/workspace/a".into(),
+            replacements: 1,
+            replace_all: false,
+            changed: ChangedRanges { ranges: vec![range], total: 1 },
+            size_bytes: 8,
+            version: Version::of(b"new"),
+            notices: Vec::new(),
+            diff: DiffResult::Computed(Diff { hunks: vec![hunk] }),
+            matches: Matches { ranges: vec![MatchRange { start_line: 2, end_line: 2 }], total: 1 },
+            guard: EditGuard::ReplaceIfVersion(Version::of(b"old")),
+        };
+        let not_durable = FsError::new(ErrorKind::IoError, "not synced").with_published(Published::Yes);
+        let result = ToolResult::PublishedNotDurable(Outcome::Edit(outcome), not_durable);
+        assert_kept_as(
+            result,
+            expect![[r#"
+            {
+              "format": 1,
+              "result": {
+                "Edit": [
+                  {
+                    "changed": {
+                      "ranges": [
+                        {
+                          "new_count": 1,
+                          "new_start": 2,
+                          "old_count": 1,
+                          "old_start": 2
+                        }
+                      ],
+                      "total": 1
+                    },
+                    "diff": {
+                      "Computed": {
+                        "hunks": [
+                          {
+                            "lines": [
+                              {
+                                "has_newline": true,
+                                "kind": "Context",
+                                "text": "same"
+                              },
+                              {
+                                "has_newline": true,
+                                "kind": "Removed",
+                                "text": "old"
+                              },
+                              {
+                                "has_newline": false,
+                                "kind": "Added",
+                                "text": "new"
+                              }
+                            ],
+                            "new_count": 2,
+                            "new_start": 1,
+                            "old_count": 2,
+                            "old_start": 1
+                          }
+                        ]
+                      }
+                    },
+                    "guard": {
+                      "ReplaceIfVersion": "b3-96a4257289f9ebcbc94bfc49276f89ed87f8c951e3fa832d44dceb9b220520a5"
+                    },
+                    "matches": {
+                      "ranges": [
+                        {
+                          "end_line": 2,
+                          "start_line": 2
+                        }
+                      ],
+                      "total": 1
+                    },
+                    "notices": [],
+                    "path": "/workspace/a",
+                    "replace_all": false,
+                    "replacements": 1,
+                    "size_bytes": 8,
+                    "version": "b3-b20ab0a020a48d349e0c64d109c441f87c9bc43d49fc701c4a5f6f1b16aa4e32"
+                  },
+                  {
+                    "kind": "IoError",
+                    "message": "not synced",
+                    "path": null,
+                    "published": "Yes",
+                    "remedy": null,
+                    "rescue_path": null
+                  }
+                ]
+              },
+              "text": "shown"
+            }"#]],
+        );
+    }
+
+    #[test]
+    fn a_refusal_is_kept_in_the_form_that_others_read() {
+        let kind = ErrorKind::StaleVersion {
+            expected: Some(Version::of(b"old")),
+            actual: Some(Version::of(b"new")),
+        };
+        let error = FsError::new(kind, "it changed")
+            .with_path("/workspace/a")
+            .with_remedy("read it again")
+            .with_published(Published::Maybe)
+            .with_rescue_path("/workspace/b");
+        assert_kept_as(
+            ToolResult::Refused(error),
+            expect![[r#"
+            {
+              "format": 1,
+              "result": {
+                "Refused": {
+                  "kind": {
+                    "StaleVersion": {
+                      "actual": "b3-b20ab0a020a48d349e0c64d109c441f87c9bc43d49fc701c4a5f6f1b16aa4e32",
+                      "expected": "b3-96a4257289f9ebcbc94bfc49276f89ed87f8c951e3fa832d44dceb9b220520a5"
+                    }
+                  },
+                  "message": "it changed",
+                  "path": "/workspace/a",
+                  "published": "Maybe",
+                  "remedy": "read it again",
+                  "rescue_path": "/workspace/b"
+                }
+              },
+              "text": "shown"
+            }"#]],
+        );
     }
 
     #[test]

@@ -73,7 +73,7 @@ async fn a_call_is_noted_after_the_gate_and_before_the_provider() {
     .assert_eq(&world.script.take_log());
     world.execute(named(&session, 1, growing())).await.unwrap();
     assert_eq!(world.script.take_log(), "find call\n");
-    // Whether operations are recorded is asked once.
+    // Whether operations are recorded is known by then.
     world.execute(named(&session, 2, write("b.txt", "x"))).await.unwrap();
     expect![[r#"
         find call
@@ -268,20 +268,39 @@ async fn a_repeat_waits_no_longer_than_its_caller() {
         let waiting = world.executor.execute(&abort, named(&session, 1, growing()));
         let (waited, ()) = tokio::join!(waiting, async { abort.fire(AbortCause::Cancelled) });
         assert!(matches!(waited, Err(CallError::Aborted(_))));
-        // At another server of the state it waits as well, until its caller gives up.
-        let other = world.another_server();
-        let mut looked = other.script.pause_next("find call");
-        let waiting = other.executor.execute(&abort, named(&session, 1, growing()));
-        let (waited, ()) = tokio::join!(waiting, async {
-            if let Some(()) = looked.reached().now_or_never() {
-                looked.release();
-            }
-        });
-        assert!(matches!(waited, Err(CallError::Aborted(_))));
         held.release();
     };
     let (first, ()) = tokio::join!(first, second);
     assert_eq!(code(&first.unwrap()), None);
+    assert_eq!(world.content("a.txt"), GROWN_ONCE);
+}
+
+#[tokio::test]
+async fn a_repeat_at_another_server_waits_no_longer_than_its_caller() {
+    let (world, session) = world_with_a_file(Setup { shares_state: true, ..Setup::default() }).await;
+    let other = world.another_server();
+    let mut held = world.script.pause_next("edit_text");
+    let first = world.execute(named(&session, 1, growing()));
+    let second = async {
+        held.reached().await;
+        let abort = AbortSignal::new();
+        let mut looked = other.script.pause_next("find call");
+        let (waited, ()) =
+            tokio::join!(other.executor.execute(&abort, named(&session, 1, growing())), async {
+                looked.reached().await;
+                let mut looked_again = other.script.pause_next("find call");
+                looked.release();
+                looked_again.reached().await;
+                abort.fire(AbortCause::Cancelled);
+                looked_again.release();
+            });
+        assert!(matches!(waited, Err(CallError::Aborted(_))), "{waited:?}");
+        assert_eq!(other.script.take_log(), "find call\nfind call\n");
+        held.release();
+    };
+    let (first, ()) = tokio::join!(first, second);
+    // The first does not mind, and is what a repeat gets that waits long enough.
+    assert_same(&first.unwrap(), &other.execute(named(&session, 1, growing())).await.unwrap());
     assert_eq!(world.content("a.txt"), GROWN_ONCE);
 }
 
@@ -506,4 +525,43 @@ async fn a_result_is_remembered_for_the_window_and_as_long_as_its_session() {
     world.executor.close_session(close).await.unwrap();
     let closed = world.execute(named(&session, 1, write("b.txt", "b"))).await;
     assert!(matches!(closed, Err(CallError::SessionNotFound)));
+}
+
+#[tokio::test]
+async fn a_provider_that_stopped_recording_operations_is_asked_again() {
+    // What tells of it is a refusal of a name, or that the provider was away.
+    for is_away_first in [false, true] {
+        let setup = Setup { operation_ids: true, ..Setup::default() };
+        let (world, session) = world_with_a_file(setup).await;
+        assert_eq!(code(&world.execute(named(&session, 1, growing())).await.unwrap()), None);
+        world.script.lose_records();
+        if is_away_first {
+            world.script.fail_next("write_text", away());
+        }
+        let refused = world.execute(named(&session, 2, write("b.txt", "b"))).await.unwrap();
+        let expected = if is_away_first { Code::Unavailable } else { Code::Unsupported };
+        assert_eq!(code(&refused), Some(expected));
+        // The refusal is not what the call comes to, and other calls are not refused either.
+        for (number, path) in [(2, "b.txt"), (3, "c.txt")] {
+            let goes_on = world.execute(named(&session, number, write(path, "b"))).await.unwrap();
+            assert_eq!(code(&goes_on), None, "{path}");
+            assert_same(&goes_on, &world.execute(named(&session, number, write(path, "b"))).await.unwrap());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_lost_its_records_vouches_for_nothing() {
+    let setup = Setup { operation_ids: true, shares_state: true, ..Setup::default() };
+    let (world, session) = world_with_a_file(setup).await;
+    let next = world.another_server();
+    next.execute(named(&session, 2, write("b.txt", "b"))).await.unwrap();
+    die_after(world, "edit_text", named(&session, 1, growing())).await;
+    next.script.lose_records();
+    // Neither the provider that takes no name nor the guard of the call tells whether it had published.
+    for expected in [Code::Unsupported, Code::StaleVersion] {
+        let repeated = next.execute(named(&session, 1, growing())).await.unwrap();
+        assert_eq!((refusal(&repeated).code(), refusal(&repeated).published()), (expected, Published::Maybe));
+        assert_eq!(next.content("a.txt"), GROWN_ONCE);
+    }
 }

@@ -1,6 +1,7 @@
 //! A provider and a gate that write down what they are asked, wait or fail where a test says so, and pass on the rest.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -16,6 +17,7 @@ use toolfs_provider::Provider;
 use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::capability::Capabilities;
 use toolfs_provider::content::{ContentStream, EntryStream};
+use toolfs_provider::refusal;
 use toolfs_provider::report::{EditReport, LinesReport, Stat, WriteReport};
 use toolfs_provider::request::{ByteRange, EditTextRequest, OperationId, ResolveRequest, WriteTextRequest};
 
@@ -26,6 +28,7 @@ pub(crate) struct Script {
     failures: Mutex<HashMap<&'static str, FsError>>,
     pauses: Mutex<HashMap<&'static str, HeldBack>>,
     not_durable: Mutex<Option<FsError>>,
+    has_no_records: AtomicBool,
 }
 
 /// What tells a test that an answer is held back, and what lets it go.
@@ -76,6 +79,11 @@ impl Script {
         *self.not_durable.lock().unwrap() = Some(error.with_published(Published::Yes));
     }
 
+    /// The provider is another one from now on: it records no operations and refuses names.
+    pub(crate) fn lose_records(&self) {
+        self.has_no_records.store(true, Ordering::SeqCst);
+    }
+
     pub(super) fn note(&self, line: String) {
         self.log.lock().unwrap().push(line);
     }
@@ -116,7 +124,8 @@ impl Provider for RecordingProvider {
     async fn capabilities(&self, abort: &AbortSignal) -> Result<Capabilities> {
         self.script.note("capabilities".into());
         let inner = self.inner.capabilities(abort).await?;
-        Ok(Capabilities { operation_ids: self.operations.is_some(), ..inner })
+        let has_records = !self.script.has_no_records.load(Ordering::SeqCst);
+        Ok(Capabilities { operation_ids: self.operations.is_some() && has_records, ..inner })
     }
 
     async fn resolve(&self, abort: &AbortSignal, request: &ResolveRequest) -> Result<Target> {
@@ -181,7 +190,7 @@ impl Provider for RecordingProvider {
         let content = String::from_utf8_lossy(&request.content).into_owned();
         self.script.note(format!("write_text {content:?} {}", write_guard(&request.guard)));
         self.script.failure("write_text")?;
-        let id = self.operation(&request.operation_id);
+        let id = self.operation(&request.operation_id)?;
         let done = id.and_then(|(id, operations)| operations.writes.lock().unwrap().get(id).cloned());
         let mut report = match done {
             Some(report) => report,
@@ -203,7 +212,7 @@ impl Provider for RecordingProvider {
     async fn edit_text(&self, abort: &AbortSignal, request: EditTextRequest) -> Result<EditReport> {
         self.script.note(format!("edit_text {}", edit(&request)));
         self.script.failure("edit_text")?;
-        let id = self.operation(&request.operation_id);
+        let id = self.operation(&request.operation_id)?;
         let done = id.and_then(|(id, operations)| operations.edits.lock().unwrap().get(id).cloned());
         let mut report = match done {
             Some(report) => report,
@@ -235,11 +244,17 @@ impl Provider for RecordingProvider {
 
 impl RecordingProvider {
     /// The name of an operation and where it is recorded.
-    fn operation<'a>(&'a self, id: &'a Option<OperationId>) -> Option<(&'a OperationId, &'a Operations)> {
-        let id = id.as_ref()?;
+    fn operation<'a>(
+        &'a self,
+        id: &'a Option<OperationId>,
+    ) -> Result<Option<(&'a OperationId, &'a Operations)>> {
+        let Some(id) = id else { return Ok(None) };
+        if self.script.has_no_records.load(Ordering::SeqCst) {
+            return Err(refusal::no_operation_ids("a.txt"));
+        }
         let operations =
             self.operations.as_deref().expect("a name is given only where operations are recorded");
-        Some((id, operations))
+        Ok(Some((id, operations)))
     }
 }
 
