@@ -35,7 +35,8 @@ pub enum LimitName {
     NearMissMs,
     /// `max_sessions`: sessions that are open at once.
     MaxSessions,
-    /// `write_behind_ms`: milliseconds after which an observation is kept for good; a crash may cost younger ones.
+    /// `write_behind_ms`: milliseconds after which an observation is kept for good; a crash may cost younger ones, and
+    /// other servers on the state hear of them then.
     WriteBehindMs,
     /// `max_remembered_bytes`: bytes of results that are remembered under their `request_id`; the oldest make room.
     MaxRememberedBytes,

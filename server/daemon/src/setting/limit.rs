@@ -69,7 +69,8 @@ pub(super) fn definition(name: LimitName) -> Definition {
             "write-behind-ms",
             "TOOLFS_WRITE_BEHIND_MS",
             "MS",
-            "Milliseconds after which an observation is kept for good; a crash may cost younger ones",
+            "Milliseconds after which an observation is kept for good; a crash may cost younger ones, and \
+             other servers on the state hear of them then",
         ),
         LimitName::MaxRememberedBytes => (
             "max-remembered-bytes",
