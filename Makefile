@@ -62,7 +62,7 @@ buf: $(BUF) ## Lint the contract and compare it with its released baseline.
 	else echo "buf breaking: skipped, there is no released baseline"; fi
 
 .PHONY: layering
-layering: ## Look for libraries that a layer must not have in its tree.
+layering: ## Look for libraries that a layer must not have in its tree, and for features that the command must not have.
 	@for crate in toolfs-core toolfs-provider; do \
 		for banned in tokio tonic prost tracing-subscriber; do \
 			if test -n "$$(cargo tree -q -e normal -p $$crate -i $$banned 2>/dev/null)"; then \
@@ -70,6 +70,13 @@ layering: ## Look for libraries that a layer must not have in its tree.
 			fi; \
 		done; \
 	done; echo "layering: core and provider are free of tokio, tonic, prost and tracing-subscriber"
+	@# The second question is asked of a build that has the fault in it: a search that cannot find it says nothing.
+	@planted() { cargo tree -q -e normal,features -p toolfs-server -i toolfs-core "$$@"; }; \
+	with="$$(planted -F planted-faults)" && without="$$(planted)" || exit 1; \
+	feature='toolfs-core feature "planted-faults"'; \
+	case "$$with" in *"$$feature"*) ;; *) echo "layering: $$feature is not found where it is"; exit 1;; esac; \
+	case "$$without" in *"$$feature"*) echo "the default features of toolfs-server switch on $$feature: it is for proofs only"; exit 1;; esac; \
+	echo "layering: the default features of toolfs-server plant no fault"
 
 .PHONY: compile-only
 compile-only: ## Type-check benches and fuzz targets.

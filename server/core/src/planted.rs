@@ -1,7 +1,7 @@
 //! Faults that the proofs plant, to see that they would find them.
 //!
-//! They exist only with the feature `planted-faults`, and bite only when one is named at run time; without the feature
-//! every question here is `false` while compiling. No shipped build has the feature.
+//! They exist only with the feature `planted-faults`, and bite only when one is named at run time. Without the feature
+//! every question here is `false` while compiling, and no fault has a name. No shipped build has the feature.
 
 /// A fault that can be planted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,7 @@ pub enum Fault {
 
 impl Fault {
     /// Every fault.
+    #[cfg(feature = "planted-faults")]
     pub const ALL: [Fault; 4] = [
         Fault::GateKeepsTheLast,
         Fault::GateTrustsTheUnseen,
@@ -26,6 +27,7 @@ impl Fault {
     ];
 
     /// The name by which it is planted.
+    #[cfg(feature = "planted-faults")]
     pub fn as_str(self) -> &'static str {
         match self {
             Fault::GateKeepsTheLast => "gate-keeps-the-last",
@@ -36,6 +38,7 @@ impl Fault {
     }
 
     /// The fault of that name.
+    #[cfg(feature = "planted-faults")]
     pub fn parse(name: &str) -> Option<Fault> {
         Fault::ALL.into_iter().find(|fault| fault.as_str() == name)
     }

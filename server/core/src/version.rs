@@ -23,6 +23,7 @@ pub const MAX_VERSION_CHARS: usize = 128;
 /// assert_ne!(Version::of(b"one"), Version::of(b"two"));
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Version(Box<str>);
 
 impl Version {
@@ -44,6 +45,16 @@ impl Version {
 
     fn from_digest(digest: &blake3::Hash) -> Version {
         Version(format!("b3-{}", digest.to_hex()).into_boxed_str())
+    }
+}
+
+impl TryFrom<String> for Version {
+    /// What was expected.
+    type Error = &'static str;
+
+    /// As [`Version::parse`].
+    fn try_from(text: String) -> Result<Version, &'static str> {
+        Version::parse(&text).ok_or("a version has 1 to 128 printable ASCII characters without blanks")
     }
 }
 
@@ -103,7 +114,13 @@ mod tests {
     fn what_is_no_version_is_refused() {
         for text in ["", " ", "a b", "a\n", "é", &"x".repeat(MAX_VERSION_CHARS + 1)] {
             assert_eq!(Version::parse(text), None, "{text:?}");
+            let stored = serde_json::to_string(text).unwrap();
+            let refused = serde_json::from_str::<Version>(&stored).unwrap_err().to_string();
+            assert!(refused.contains(&MAX_VERSION_CHARS.to_string()), "{text:?}: {refused}");
         }
-        assert!(Version::parse(&"x".repeat(MAX_VERSION_CHARS)).is_some());
+        let longest = Version::parse(&"x".repeat(MAX_VERSION_CHARS)).unwrap();
+        let stored = serde_json::to_string(&longest).unwrap();
+        assert_eq!(stored, format!("\"{longest}\""));
+        assert_eq!(serde_json::from_str::<Version>(&stored).unwrap(), longest);
     }
 }
