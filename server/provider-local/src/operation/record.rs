@@ -88,6 +88,13 @@ fn value_of<T: DeserializeOwned>(start: &str, line: &[u8]) -> Option<T> {
 
 #[cfg(test)]
 mod tests {
+    use toolfs_core::diff::{ChangedRange, ChangedRanges};
+    use toolfs_core::edit::{MatchRange, Matches};
+    use toolfs_core::error::{ErrorKind, FsError, Published};
+    use toolfs_core::notice::{Notice, NoticeKind};
+    use toolfs_core::outcome::WriteOperation;
+    use toolfs_provider::report::{EditReport, WriteReport};
+
     use super::*;
 
     fn digest() -> RequestDigest {
@@ -140,4 +147,65 @@ mod tests {
             assert!(parse(foreign).is_err(), "{foreign:?}");
         }
     }
+
+    /// Records outlive the server that wrote them, and another version reads them. Whoever changes what is below
+    /// raises the number in [`RECORDED`].
+    #[test]
+    fn the_form_of_a_record_does_not_change_under_its_name() {
+        let version = |text: &str| Version::parse(text).unwrap();
+        let write = Intent {
+            digest: digest(),
+            replaced: None,
+            report: WriteReport {
+                operation: WriteOperation::Create,
+                size_bytes: 7,
+                previous_size_bytes: Some(5),
+                version: version("v2"),
+                notices: vec![Notice::new(NoticeKind::NotAtomic, "a remark")],
+                diff: None,
+                not_durable: None,
+            },
+        };
+        let error = FsError::new(ErrorKind::IoError, "it failed").with_published(Published::Yes);
+        let edit = Intent {
+            digest: digest(),
+            replaced: Some(version("v1")),
+            report: EditReport {
+                matches: Matches { ranges: vec![MatchRange { start_line: 1, end_line: 2 }], total: 3 },
+                changed: ChangedRanges {
+                    ranges: vec![ChangedRange { old_start: 1, old_count: 2, new_start: 3, new_count: 4 }],
+                    total: 5,
+                },
+                size_bytes: 7,
+                version: version("v2"),
+                notices: Vec::new(),
+                diff: None,
+                not_durable: Some(error),
+            },
+        };
+        let record = [intent_line(&write), published_line(&write.report)].concat();
+        assert_eq!(String::from_utf8(record).unwrap(), WRITE);
+        let line = String::from_utf8(intent_line(&edit)).unwrap();
+        let (start, text) = line.split_at(line.find('{').unwrap());
+        assert!(start.starts_with(RECORDED), "{start}");
+        assert_eq!(text, EDIT);
+    }
+
+    const WRITE: &str = concat!(
+        "toolfs-operation-1 b6f5f33254fb288077a0d5af758b90a20ec0823c993f637a324c4b3c84525ea4 ",
+        r#"{"digest":"d1","replaced":null,"report":{"operation":"Create","size_bytes":7,"previous_size_bytes":5,"#,
+        r#""version":"v2","notices":[{"kind":"NotAtomic","text":"a remark"}],"diff":null,"not_durable":null}}"#,
+        "\npublished b63a1a5ba78e1bfe01dd20b08881b7cd9f7cda5b5491ce5e6d694acb7df87e99 ",
+        r#"{"operation":"Create","size_bytes":7,"previous_size_bytes":5,"#,
+        r#""version":"v2","notices":[{"kind":"NotAtomic","text":"a remark"}],"diff":null,"not_durable":null}"#,
+        "\n",
+    );
+    const EDIT: &str = concat!(
+        r#"{"digest":"d1","replaced":"v1","report":{"matches":{"ranges":[{"start_line":1,"end_line":2}],"total":3},"#,
+        r#""changed":{"ranges":[{"old_start":1,"old_count":2,"new_start":3,"new_count":4}],"total":5},"#,
+        r#""size_bytes":7,"version":"v2","notices":[],"diff":null,"#,
+        r#""not_durable":{"kind":"IoError","message":"it failed","path":null,"remedy":null,"published":"Yes","#,
+        r#""rescue_path":null}}}"#,
+        "\n",
+    );
 }

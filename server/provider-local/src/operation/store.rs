@@ -161,13 +161,20 @@ impl RecordStore {
                 Err(Errno::NOENT) => continue,
                 Err(cause) => return Err(cause),
             };
-            // One that somebody works with is not old.
-            if try_lock(&file)? {
-                unlinkat(&within, name, AtFlags::empty())?;
-            }
+            remove_unused(&within, name.as_bytes(), &file)?;
         }
         Ok(())
     }
+}
+
+/// Removes the record that was opened under a name, unless somebody works with it.
+fn remove_unused(within: &OwnedFd, name: &[u8], file: &OwnedFd) -> Result<(), Errno> {
+    // Whoever removes a record has it locked. So one that has its name now keeps it until the removal here, and one
+    // that lost it in between has left the name to another record, which may be in use.
+    if try_lock(file)? && root::facts(file)?.links > 0 {
+        unlinkat(within, OsStr::from_bytes(name), AtFlags::empty())?;
+    }
+    Ok(())
 }
 
 /// A record that nobody else has, until this is dropped.
@@ -239,5 +246,37 @@ fn try_lock(file: &OwnedFd) -> Result<bool, Errno> {
         Ok(()) => Ok(true),
         Err(Errno::WOULDBLOCK) => Ok(false),
         Err(cause) => Err(cause),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Between opening and locking: the record is withdrawn, and a repetition makes it anew.
+    #[test]
+    fn a_record_that_was_made_anew_under_way_is_not_swept_as_the_old_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = RecordStore::open(&directory.path().join("operations"), &[]).unwrap();
+        let open = || {
+            let id = OperationId::parse("once").unwrap();
+            store.open_record(&id, "/f", &AbortSignal::new()).unwrap()
+        };
+        let begun = open();
+        let (within, name) = (begun.within.try_clone().unwrap(), begun.name.clone());
+        let reopen = || open_child(within.as_fd(), &name, root::reading());
+        let found = reopen().unwrap();
+        begun.remove().unwrap();
+        let again = open();
+
+        remove_unused(&within, &name, &found).unwrap();
+        let named = root::facts(reopen().unwrap()).unwrap().inode;
+        assert_eq!(named, root::facts(&again.file).unwrap().inode, "the name is that of the record in use");
+
+        remove_unused(&within, &name, &reopen().unwrap()).unwrap();
+        assert!(reopen().is_ok(), "somebody works with it");
+        drop(again);
+        remove_unused(&within, &name, &reopen().unwrap()).unwrap();
+        assert_eq!(reopen().unwrap_err(), Errno::NOENT);
     }
 }
