@@ -73,7 +73,9 @@ pub struct StateOptions {
 
 /// An open state. What it keeps is described at the [crate].
 ///
-/// Operations that read run on the thread of their caller: they take microseconds and never wait for a writer. Those
+/// Operations that read run on the thread of their caller. They take microseconds and do not wait for a writer; while
+/// another process keeps the whole database locked, they wait some 20 milliseconds and fail with `FS_UNAVAILABLE`. To
+/// find a call that did not end, `CallStore::find` also opens the lock file of the server that began it. Operations
 /// that write are queued for one thread of this state. After [`EmbeddedState::close`] they fail with `FS_UNAVAILABLE`.
 #[derive(Debug)]
 pub struct EmbeddedState {
@@ -162,8 +164,8 @@ impl EmbeddedState {
     }
 
     /// Ends as a kill of the process would: what waits in memory is lost, and this server counts as one that does not
-    /// run. For tests of what a crash leaves; a server never calls it.
-    #[doc(hidden)]
+    /// run. For tests of what a crash leaves; no shipped build has it.
+    #[cfg(feature = "crash")]
     pub fn crash(&self) {
         self.writer.crash();
         self.leave();

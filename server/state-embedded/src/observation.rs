@@ -84,7 +84,7 @@ impl Known {
         let mut statement = connection.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM ended_session WHERE session = :session),
                     max(tally.floor, ifnull((SELECT floor FROM observed_session WHERE session = :session), tally.floor)),
-                    observation.place, observation.kind, observation.version
+                    observation.seen_order, observation.kind, observation.version
              FROM tally LEFT JOIN observation
                ON observation.session = :session AND observation.target = :target",
         )?;
@@ -158,8 +158,9 @@ pub(crate) fn put(
     note_session(transaction, &place.session)?;
     transaction
         .prepare_cached(
-            "INSERT INTO observation (session, target, place, kind, version) VALUES (?1, ?2, ?3, ?4, ?5)
-             ON CONFLICT DO UPDATE SET place = excluded.place, kind = excluded.kind, version = excluded.version",
+            "INSERT INTO observation (session, target, seen_order, kind, version) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT DO UPDATE
+                 SET seen_order = excluded.seen_order, kind = excluded.kind, version = excluded.version",
         )?
         .execute(params![place.session, place.target, order.0, kind, version])?;
     make_room_in_session(transaction, &place.session, limits.session)?;
@@ -205,7 +206,7 @@ fn raise_session_floor(
         .prepare_cached("UPDATE observed_session SET floor = max(floor, ?2) WHERE session = ?1")?
         .execute(params![session, floor])?;
     transaction
-        .prepare_cached("DELETE FROM observation WHERE session = ?1 AND place <= ?2")?
+        .prepare_cached("DELETE FROM observation WHERE session = ?1 AND seen_order <= ?2")?
         .execute(params![session, floor])?;
     Ok(())
 }
@@ -225,7 +226,7 @@ fn make_room_in_session(
         }
         let floor: i64 = transaction
             .prepare_cached(
-                "SELECT place FROM observation WHERE session = ?1 ORDER BY place LIMIT 1 OFFSET ?2",
+                "SELECT seen_order FROM observation WHERE session = ?1 ORDER BY seen_order LIMIT 1 OFFSET ?2",
             )?
             .query_row(params![session, (facts - 1) / DROPPED_SHARE], |row| row.get(0))?;
         raise_session_floor(transaction, session, floor)?;
@@ -244,18 +245,20 @@ fn make_room(transaction: &Transaction<'_>, limit: i64) -> Result<(), Cause> {
         // Each session has a fact or a floor above that of all, or it would have been dropped.
         let floor: Option<i64> = transaction
             .prepare_cached(
-                "SELECT place FROM (
-                     SELECT place FROM observation
+                "SELECT seen_order FROM (
+                     SELECT seen_order FROM observation
                      UNION ALL
                      SELECT observed_session.floor FROM observed_session, tally
                      WHERE observed_session.floor > tally.floor
-                 ) ORDER BY place LIMIT 1 OFFSET ?1",
+                 ) ORDER BY seen_order LIMIT 1 OFFSET ?1",
             )?
             .query_row(params![(facts / 2 - 1).max(0) / DROPPED_SHARE], |row| row.get(0))
             .optional()?;
         let Some(floor) = floor else { return Ok(()) };
         transaction.prepare_cached("UPDATE tally SET floor = max(floor, ?1)")?.execute(params![floor])?;
-        transaction.prepare_cached("DELETE FROM observation WHERE place <= ?1")?.execute(params![floor])?;
+        transaction
+            .prepare_cached("DELETE FROM observation WHERE seen_order <= ?1")?
+            .execute(params![floor])?;
         transaction
             .prepare_cached("DELETE FROM observed_session WHERE facts = 0 AND floor <= ?1")?
             .execute(params![floor])?;

@@ -24,9 +24,12 @@ const SMALLEST_PAGE: u64 = 512;
 /// How much of the database a connection keeps at hand, in KiB: the upper pages of every index fit.
 const CACHE_KIB: i64 = 8 << 10;
 
-/// How long a connection waits for the writers of other servers: each holds the lock for milliseconds.
+/// How long a connection that writes waits for the writers of other servers: each holds the lock for milliseconds.
 const BUSY_PAUSE: Duration = Duration::from_millis(1);
 const BUSY_PAUSES: i32 = 5_000;
+/// How often one that reads waits: on the thread of its caller, where others wait for their turn. What it meets is not
+/// a writer but a process that keeps the whole database to itself.
+const READER_PAUSES: i32 = 20;
 
 /// More than there are statements, so that each is prepared once.
 const CACHED_STATEMENTS: usize = 64;
@@ -159,23 +162,30 @@ fn version_of(steps: usize) -> i32 {
 
 /// A connection to a database that is there.
 pub(crate) fn connect(path: &Path) -> Result<Connection, StateError> {
-    open(path).map_err(StateError::database(path))
+    open(path, |pauses| pause(pauses, BUSY_PAUSES)).map_err(StateError::database(path))
 }
 
 /// A connection that only reads.
 pub(crate) fn connect_reader(path: &Path) -> rusqlite::Result<Connection> {
-    let connection = open(path)?;
+    let connection = open(path, |pauses| pause(pauses, READER_PAUSES))?;
     connection.pragma_update(None, "query_only", true)?;
     Ok(connection)
 }
 
-fn open(path: &Path) -> rusqlite::Result<Connection> {
+/// Waits a moment for whoever has the lock, unless that was done often enough.
+fn pause(pauses: i32, max_pauses: i32) -> bool {
+    let is_patient = pauses < max_pauses;
+    if is_patient {
+        std::thread::sleep(BUSY_PAUSE);
+    }
+    is_patient
+}
+
+fn open(path: &Path, pause: fn(i32) -> bool) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_handler(Some(|pauses| {
-        std::thread::sleep(BUSY_PAUSE);
-        pauses < BUSY_PAUSES
-    }))?;
+    // First: what follows looks at the database already.
+    connection.busy_handler(Some(pause))?;
     connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
     // A plan that may depend on bound values is made again at each binding, which costs several times the query.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

@@ -29,6 +29,17 @@ pub(crate) fn state(observations: ObservationLimits) -> (EmbeddedState, TempDir)
     (EmbeddedState::open_with(directory.path(), options(), observations).unwrap(), directory)
 }
 
+/// Waits for what the writer's thread does by itself.
+pub(crate) async fn eventually(mut is_so: impl FnMut() -> bool) {
+    let wait = async {
+        while !is_so() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let patience = Duration::from_secs(60);
+    tokio::time::timeout(patience, wait).await.expect("what is waited for does not happen");
+}
+
 /// A number out of the database.
 pub(crate) fn count(state: &EmbeddedState, query: &str) -> i64 {
     state.readers.read(|connection| Ok(connection.query_row(query, [], |row| row.get(0))?)).unwrap()

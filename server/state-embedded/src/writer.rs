@@ -161,6 +161,7 @@ impl Writer {
     }
 
     /// Ends the thread as a crash would: after the transaction that is running, without writing what waits.
+    #[cfg(feature = "crash")]
     pub(crate) fn crash(&self) {
         self.end(Ending::Crash);
     }

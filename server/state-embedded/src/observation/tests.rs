@@ -13,7 +13,7 @@ fn check_counts(state: &EmbeddedState, limits: &ObservationLimits) {
     assert!(total <= limits.total, "{total}");
     let off = "SELECT count(*) FROM observed_session AS s
                WHERE facts <> (SELECT count(*) FROM observation AS o WHERE o.session = s.session)
-                  OR EXISTS (SELECT 1 FROM observation AS o WHERE o.session = s.session AND o.place <= s.floor)";
+                  OR EXISTS (SELECT 1 FROM observation AS o WHERE o.session = s.session AND o.seen_order <= s.floor)";
     assert_eq!(count(state, off), 0);
     let widest = "SELECT ifnull(max(facts), 0) FROM observed_session";
     assert!(count(state, widest) <= limits.session);

@@ -27,13 +27,13 @@ CREATE TABLE observed_session (
 CREATE TABLE observation (
     session BLOB NOT NULL,
     target BLOB NOT NULL,
-    place INTEGER NOT NULL,
+    seen_order INTEGER NOT NULL,
     -- 0: forgotten, 1: absent, 2: present.
     kind INTEGER NOT NULL CHECK (kind IN (0, 1, 2)),
     version TEXT CHECK ((version IS NOT NULL) = (kind = 2)),
     PRIMARY KEY (session, target)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX observation_by_place ON observation (place);
+CREATE INDEX observation_by_order ON observation (seen_order);
 
 CREATE TRIGGER observation_added AFTER INSERT ON observation BEGIN
     UPDATE observed_session SET facts = facts + 1 WHERE session = new.session;

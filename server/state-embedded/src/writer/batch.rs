@@ -70,7 +70,8 @@ pub(crate) struct Progress {
     durability: Option<Durability>,
     commits: u32,
     looked_after: Option<Timestamp>,
-    has_complained: bool,
+    /// What was complained about since something succeeded.
+    complaints: Vec<&'static str>,
 }
 
 impl Batches {
@@ -79,7 +80,7 @@ impl Batches {
         let waiting = self.pending.waiting();
         if self.transact(&waiting, &mut jobs).is_ok() {
             jobs.into_iter().for_each(|job| job.finish(Ok(())));
-            self.progress.has_complained = false;
+            self.progress.complaints.clear();
             return true;
         }
         // Alone: one that cannot be done must not stop the others.
@@ -197,8 +198,11 @@ impl Batches {
     pub(super) fn look_after(&mut self) {
         let now = self.clock.now();
         self.progress.looked_after = Some(now);
-        if let Err(cause) = self.prune_calls(now).and_then(|()| self.mend_removal()) {
+        if let Err(cause) = self.prune_calls(now) {
             self.complain("calls that are not remembered any more stay in the state database", &cause);
+        }
+        if let Err(cause) = self.mend_removal() {
+            self.complain("a removal by a server that died may not be known to the others", &cause);
         }
         self.checkpoint_if_due(true);
     }
@@ -227,14 +231,16 @@ impl Batches {
         self.checkpoint("PASSIVE");
     }
 
-    /// Logs what nobody waits for, once until something succeeds again.
-    fn complain(&mut self, consequence: &str, cause: &Cause) {
-        if !std::mem::replace(&mut self.progress.has_complained, true) {
-            tracing::warn!(
-                error = cause as &dyn std::error::Error,
-                consequence,
-                "the state database refuses to write"
-            );
+    /// Logs what nobody waits for, each consequence once until something succeeds again.
+    fn complain(&mut self, consequence: &'static str, cause: &Cause) {
+        if self.progress.complaints.contains(&consequence) {
+            return;
         }
+        self.progress.complaints.push(consequence);
+        tracing::warn!(
+            error = cause as &dyn std::error::Error,
+            consequence,
+            "the state database refuses to write"
+        );
     }
 }

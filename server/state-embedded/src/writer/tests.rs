@@ -8,7 +8,7 @@ use rusqlite::Connection;
 
 use crate::EmbeddedState;
 use crate::observation::ObservationLimits;
-use crate::support::{count, state};
+use crate::support::{count, eventually, state};
 
 /// Lets the database grow by at most this many pages from here on.
 async fn leave_room(state: &EmbeddedState, pages: i64) {
@@ -124,8 +124,25 @@ async fn a_removal_that_was_not_made_known_is_made_known() {
     let before = state.removal.read();
     let other = Connection::open(directory.path().join("state.db")).unwrap();
     other.execute_batch("UPDATE tally SET removal = removal + 1").unwrap();
-    while state.removal.read() == before {
-        tokio::task::yield_now().await;
-    }
+    eventually(|| state.removal.read() != before).await;
     assert_eq!(u64::try_from(count(&state, "SELECT removal FROM tally")).unwrap(), state.removal.read());
+}
+
+#[tokio::test]
+async fn calls_that_cannot_be_pruned_do_not_keep_a_removal_from_being_made_known() {
+    let (state, directory) = state(ObservationLimits::DEFAULT);
+    let before = state.removal.read();
+    let other = Connection::open(directory.path().join("state.db")).unwrap();
+    other
+        .execute_batch(
+            "BEGIN IMMEDIATE;
+             CREATE TRIGGER refuse BEFORE DELETE ON call BEGIN SELECT RAISE(ABORT, 'refused'); END;
+             INSERT INTO call (session, request, fingerprint, ended, result, bytes)
+                 VALUES (x'00', 'r', x'00', 1, x'', 0);
+             UPDATE tally SET removal = removal + 1;
+             COMMIT",
+        )
+        .unwrap();
+    eventually(|| state.removal.read() != before).await;
+    assert_eq!(count(&state, "SELECT count(*) FROM call"), 1, "it was not pruned");
 }

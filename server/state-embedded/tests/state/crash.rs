@@ -6,7 +6,7 @@ use toolfs_policy::suite::{Model, Step, compare, perform, seen, session, target}
 use toolfs_policy::{ForgetScope, ObservationStore};
 use toolfs_tools::{Beginning, CallState, CallStore, Insertion, SessionStore};
 
-use crate::support::{NEVER, SOON, call, findings, guard, open, record};
+use crate::support::{NEVER, SOON, call, eventually, findings, guard, open, record};
 
 #[tokio::test]
 async fn what_an_operation_returned_survives_and_what_waited_does_not() {
@@ -71,11 +71,11 @@ async fn what_was_written_behind_survives_a_crash() {
     state.touch(&kept.key, Timestamp(99)).await.unwrap();
     let other = open(directory.path(), NEVER);
     // Written means: another server sees it.
-    while other.get(&session("s"), &target("t")).await.unwrap().is_none()
-        || SessionStore::find(&other, &kept.key).await.unwrap().unwrap().last_used != Timestamp(99)
-    {
-        tokio::task::yield_now().await;
-    }
+    eventually(async || {
+        other.get(&session("s"), &target("t")).await.unwrap().is_some()
+            && SessionStore::find(&other, &kept.key).await.unwrap().unwrap().last_used == Timestamp(99)
+    })
+    .await;
     state.crash();
     drop((state, other));
     let state = open(directory.path(), NEVER);

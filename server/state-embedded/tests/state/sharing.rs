@@ -5,7 +5,9 @@ use toolfs_policy::{ForgetScope, ObservationStore};
 use toolfs_state_embedded::EmbeddedState;
 use toolfs_tools::{Beginning, CallState, CallStore, Insertion, SessionStore};
 
-use crate::support::{ManualClock, NEVER, SOON, WINDOW, call, findings, guard, open, options, record};
+use crate::support::{
+    ManualClock, NEVER, SOON, WINDOW, call, eventually, findings, guard, open, options, record,
+};
 
 /// Both orders: what the one who opened first does, and what the one who opened second does.
 async fn in_both_orders(check: impl AsyncFn(&EmbeddedState, &EmbeddedState)) {
@@ -182,13 +184,11 @@ async fn old_calls_leave_the_database_and_those_of_running_servers_stay() {
     assert_eq!(CallStore::find(&stays, &call("s", 7)).await.unwrap(), None);
     assert_eq!(CallStore::find(&stays, &call("s", 1_001)).await.unwrap(), None);
     let connection = rusqlite::Connection::open(directory.path().join("state.db")).unwrap();
-    loop {
+    eventually(async || {
         let left: i64 = connection.query_row("SELECT count(*) FROM call", [], |row| row.get(0)).unwrap();
-        if left == 1 {
-            break;
-        }
-        tokio::task::yield_now().await;
-    }
+        left == 1
+    })
+    .await;
     let begun = CallStore::find(&stays, &call("s", 1_000)).await.unwrap().unwrap();
     assert_eq!(begun.state, CallState::Begun { guard: guard(), is_live: true });
 }

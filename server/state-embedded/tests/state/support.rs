@@ -64,6 +64,16 @@ pub(crate) fn guard() -> DecidedGuard {
     DecidedGuard::Write(WriteGuard::CreateIfAbsent)
 }
 
+/// Waits for what the writer's thread does by itself.
+pub(crate) async fn eventually(is_so: impl AsyncFn() -> bool) {
+    let wait = async {
+        while !is_so().await {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), wait).await.expect("what is waited for does not happen");
+}
+
 /// What `PRAGMA quick_check` and a recount of what triggers count find wrong with a database that nobody has open.
 pub(crate) fn findings(directory: &Path) -> Vec<String> {
     let connection = rusqlite::Connection::open(directory.join("state.db")).unwrap();
