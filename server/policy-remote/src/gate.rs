@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::time::timeout;
 use tonic::transport::Channel;
-use tonic::{Request, Response, Status};
+use tonic::{Response, Status};
 use toolfs_contract::v1::policy_service_client::PolicyServiceClient;
 use toolfs_contract::v1::{self, forget_request};
 use toolfs_core::clock::Order;
@@ -53,15 +53,6 @@ impl RemoteGate {
         RemoteGate { stub, options }
     }
 
-    /// A request that tells the peer how long its caller waits.
-    fn timed<T>(&self, message: T) -> Request<T> {
-        let mut request = Request::new(message);
-        if let Some(limit) = self.options.call_timeout {
-            request.set_timeout(limit);
-        }
-        request
-    }
-
     /// One call, and the reading of its answer. A gate changes no file: whatever fails, none was changed.
     async fn ask<A, T>(
         &self,
@@ -78,7 +69,7 @@ impl RemoteGate {
 }
 
 fn gate_failure(status: Status) -> FsError {
-    failure(Peer::Gate, status, false)
+    failure(Peer::Gate, status, false).error
 }
 
 fn session_key(session: Option<&SessionKey>) -> String {
@@ -103,7 +94,7 @@ fn capabilities(answer: v1::GetPolicyCapabilitiesResponse) -> Result<GateCapabil
 impl PolicyGate for RemoteGate {
     async fn capabilities(&self) -> Result<GateCapabilities> {
         let mut stub = self.stub.clone();
-        let call = stub.get_policy_capabilities(self.timed(v1::GetPolicyCapabilitiesRequest {}));
+        let call = stub.get_policy_capabilities(self.options.timed(v1::GetPolicyCapabilitiesRequest {}));
         self.ask(call, capabilities).await
     }
 
@@ -111,14 +102,14 @@ impl PolicyGate for RemoteGate {
         let mut stub = self.stub.clone();
         let message =
             v1::DecideWriteRequest { session_key: session_key(session), target_key: target_key(target) };
-        self.ask(stub.decide_write(self.timed(message)), |answer| write_guard(answer.guard)).await
+        self.ask(stub.decide_write(self.options.timed(message)), |answer| write_guard(answer.guard)).await
     }
 
     async fn decide_edit(&self, session: Option<&SessionKey>, target: &TargetKey) -> Result<EditGuard> {
         let mut stub = self.stub.clone();
         let message =
             v1::DecideEditRequest { session_key: session_key(session), target_key: target_key(target) };
-        self.ask(stub.decide_edit(self.timed(message)), |answer| edit_guard(answer.guard)).await
+        self.ask(stub.decide_edit(self.options.timed(message)), |answer| edit_guard(answer.guard)).await
     }
 
     async fn record_observation(
@@ -135,7 +126,7 @@ impl PolicyGate for RemoteGate {
             observation: Some(observation_message(&observation)),
             order: Some(order.0),
         };
-        let call = stub.record_observation(self.timed(message));
+        let call = stub.record_observation(self.options.timed(message));
         self.ask(call, |v1::RecordObservationResponse {}| Ok(())).await
     }
 
@@ -152,12 +143,12 @@ impl PolicyGate for RemoteGate {
             scope: Some(scope),
             order: Some(order.0),
         };
-        self.ask(stub.forget(self.timed(message)), |v1::ForgetResponse {}| Ok(())).await
+        self.ask(stub.forget(self.options.timed(message)), |v1::ForgetResponse {}| Ok(())).await
     }
 
     async fn end_session(&self, session: &SessionKey) -> Result<()> {
         let mut stub = self.stub.clone();
         let message = v1::EndSessionRequest { session_key: session_key(Some(session)) };
-        self.ask(stub.end_session(self.timed(message)), |v1::EndSessionResponse {}| Ok(())).await
+        self.ask(stub.end_session(self.options.timed(message)), |v1::EndSessionResponse {}| Ok(())).await
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::{Sleep, sleep};
 use tonic::Status;
 use toolfs_core::error::{AbortCause, ErrorKind, FsError, Published, Result};
 use toolfs_provider::abort::{AbortSignal, aborted};
-use toolfs_remote::{Broken, Peer, failure, out_of_time};
+use toolfs_remote::{Broken, Failure, Peer, failure, out_of_time};
 
 /// What a call may have done by the time that it fails.
 #[derive(Clone, Debug)]
@@ -39,8 +39,8 @@ impl Effect {
         Peer::Provider.breaks_contract(broken).with_published(self.unknown())
     }
 
-    /// The error of a call that ended in a status.
-    pub(crate) fn failure(&self, status: Status) -> FsError {
+    /// How a call failed that ended in a status.
+    pub(crate) fn failure(&self, status: Status) -> Failure {
         failure(Peer::Provider, status, self.may_have_landed())
     }
 }
@@ -83,7 +83,7 @@ impl Wait {
         &mut self,
         effect: &Effect,
         step: impl Future<Output = Result<T, Status>>,
-    ) -> Result<T> {
+    ) -> Result<T, Failure> {
         let time = async {
             match &mut self.time {
                 Some(time) => time.as_mut().await,
@@ -92,9 +92,9 @@ impl Wait {
         };
         tokio::select! {
             biased;
-            cause = self.abort.fired() => Err(gave_up(cause, effect.unknown())),
+            cause = self.abort.fired() => Err(Failure::untold(gave_up(cause, effect.unknown()))),
             end = step => end.map_err(|status| effect.failure(status)),
-            () = time => Err(out_of_time(Peer::Provider, effect.unknown())),
+            () = time => Err(Failure::untold(out_of_time(Peer::Provider, effect.unknown()))),
         }
     }
 }

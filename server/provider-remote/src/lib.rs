@@ -7,7 +7,8 @@
 //!   when it can, `published` is maybe, although `FS_UNAVAILABLE` counts as retryable: under a guard the repetition of
 //!   a change that did land is refused as stale, and without one the caller has to look first.
 //! - a mutation that carries an operation id is repeated once, under the same id, when its answer was lost: the peer
-//!   then tells what the first one did. Nothing else is ever repeated.
+//!   then tells what the first one did. Only its own error that says what became of the effect is such a verdict;
+//!   after any other end of the repetition `published` is maybe. Nothing else is ever repeated.
 //! - a call that is aborted is cancelled at the peer, and so is one whose future is dropped. A mutation then says that
 //!   nothing changed only when the peer cannot have seen the end of its request.
 //!

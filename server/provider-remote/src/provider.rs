@@ -8,7 +8,7 @@ use http::uri::PathAndQuery;
 use prost::Message as _;
 use tonic::client::Grpc;
 use tonic::transport::Channel;
-use tonic::{Request, Response, Status};
+use tonic::{Response, Status};
 use tonic_prost::ProstCodec;
 use toolfs_contract::v1;
 use toolfs_contract::v1::file_system_service_client::FileSystemServiceClient;
@@ -22,7 +22,7 @@ use toolfs_provider::content::{ContentStream, EntryStream};
 use toolfs_provider::report::{EditReport, LinesReport, Stat, WriteReport};
 use toolfs_provider::request::{ByteRange, EditTextRequest, ResolveRequest, WriteTextRequest};
 use toolfs_provider::{Provider, refusal};
-use toolfs_remote::Broken;
+use toolfs_remote::{Broken, Failure};
 
 use crate::call::{Effect, Sent, Wait};
 use crate::stream::{Asked, content, entries};
@@ -69,15 +69,6 @@ impl RemoteProvider {
         Wait::begin(abort, self.options.call_timeout)
     }
 
-    /// A request that tells the peer how long its caller waits.
-    fn timed<T>(&self, message: T) -> Request<T> {
-        let mut request = Request::new(message);
-        if let Some(limit) = self.options.call_timeout {
-            request.set_timeout(limit);
-        }
-        request
-    }
-
     /// One call that changes nothing, and the reading of its answer.
     async fn ask<A, T>(
         &self,
@@ -107,17 +98,21 @@ impl RemoteProvider {
             let effect = Effect::Change(sent.clone());
             let end = match self.begin(abort) {
                 Ok(mut wait) => wait.on(&effect, send(sent)).await,
-                Err(error) => Err(error),
+                Err(error) => Err(Failure::untold(error)),
             };
-            let error = match end {
-                Ok(answer) => return read(answer.into_inner()).map_err(|broken| effect.broken(&broken)),
-                Err(error) => error,
+            let end = end.and_then(|answer| {
+                read(answer.into_inner()).map_err(|broken| Failure::untold(effect.broken(&broken)))
+            });
+            let failure = match end {
+                Ok(report) => return Ok(report),
+                Err(failure) => failure,
             };
+            let error = &failure.error;
             let is_lost = error.code() == Code::Unavailable && error.published() == Published::Maybe;
             if !is_lost || !is_repeatable || attempt == MAX_ATTEMPTS {
-                return Err(if may_have_landed { after_a_lost_answer(error) } else { error });
+                return Err(if may_have_landed { after_a_lost_answer(failure) } else { failure.error });
             }
-            tracing::debug!(error = &error as &dyn std::error::Error, "a lost answer is asked for again");
+            tracing::debug!(error = error as &dyn std::error::Error, "a lost answer is asked for again");
             may_have_landed = true;
             attempt += 1;
         }
@@ -136,7 +131,7 @@ impl RemoteProvider {
         let messages = stream::iter([message]);
         let messages = futures_util::StreamExt::inspect(messages, move |_| sent.mark_whole());
         let path = PathAndQuery::from_static(EDIT_TEXT);
-        grpc.client_streaming(self.timed(messages), path, ProstCodec::default()).await
+        grpc.client_streaming(self.options.timed(messages), path, ProstCodec::default()).await
     }
 
     /// What is above the limit of messages is refused here: the transport would refuse it without saying why.
@@ -150,40 +145,27 @@ impl RemoteProvider {
     }
 }
 
-/// The error of a repetition, when the first one may have landed. Only the peer's own verdict says more than that.
-fn after_a_lost_answer(error: FsError) -> FsError {
-    match error.code() {
-        Code::Unavailable | Code::Aborted => error.with_published(Published::Maybe),
-        Code::NotFound
-        | Code::NotDirectory
-        | Code::NotRegularFile
-        | Code::NotText
-        | Code::TooLarge
-        | Code::OutOfRange
-        | Code::PermissionDenied
-        | Code::SandboxDenied
-        | Code::NoSpace
-        | Code::IoError
-        | Code::StaleVersion
-        | Code::NotObserved
-        | Code::AmbiguousEdit
-        | Code::EditNotFound
-        | Code::InvalidArgument
-        | Code::Unsupported => error,
-    }
+/// The error of a repetition, when the first one may have landed. Only the peer's own verdict on the operation says
+/// more than that: not a refusal by something on the way, nor one of the call instead of the operation.
+fn after_a_lost_answer(failure: Failure) -> FsError {
+    let Failure { error, is_effect_told } = failure;
+    // A peer that was too busy for the repetition, or gave it up, did not look at what the first one did.
+    let is_given_up = error.code() == Code::Unavailable || error.code() == Code::Aborted;
+    let is_verdict = is_effect_told && (!is_given_up || error.published() != Published::No);
+    if is_verdict { error } else { error.with_published(Published::Maybe) }
 }
 
 #[async_trait]
 impl Provider for RemoteProvider {
     async fn capabilities(&self, abort: &AbortSignal) -> Result<Capabilities> {
         let mut stub = self.stub.clone();
-        let request = self.timed(v1::GetProviderCapabilitiesRequest {});
+        let request = self.options.timed(v1::GetProviderCapabilitiesRequest {});
         self.ask(abort, stub.get_provider_capabilities(request), answer::capabilities).await
     }
 
     async fn resolve(&self, abort: &AbortSignal, request: &ResolveRequest) -> Result<Target> {
         let mut stub = self.stub.clone();
-        let request = self.timed(request::resolve(request));
+        let request = self.options.timed(request::resolve(request));
         self.ask(abort, stub.resolve(request), answer::target).await
     }
 
@@ -191,20 +173,20 @@ impl Provider for RemoteProvider {
         let mut stub = self.stub.clone();
         let message =
             v1::ContainsRequest { ancestor_key: request::key(ancestor), target_key: request::key(target) };
-        let call = stub.contains(self.timed(message));
+        let call = stub.contains(self.options.timed(message));
         self.ask(abort, call, |answer| toolfs_remote::required("contained", answer.contained)).await
     }
 
     async fn stat(&self, abort: &AbortSignal, target: &TargetKey, want_version: bool) -> Result<Stat> {
         let mut stub = self.stub.clone();
         let message = v1::StatRequest { target_key: request::key(target), want_version };
-        let call = stub.stat(self.timed(message));
+        let call = stub.stat(self.options.timed(message));
         self.ask(abort, call, |answer| answer::stat(answer.stat, want_version)).await
     }
 
     async fn lstat(&self, abort: &AbortSignal, request: &ResolveRequest) -> Result<Stat> {
         let mut stub = self.stub.clone();
-        let call = stub.lstat(self.timed(request::lstat(request)));
+        let call = stub.lstat(self.options.timed(request::lstat(request)));
         self.ask(abort, call, |answer| answer::stat(answer.stat, false)).await
     }
 
@@ -215,7 +197,7 @@ impl Provider for RemoteProvider {
         window: LineWindow,
     ) -> Result<LinesReport> {
         let mut stub = self.stub.clone();
-        let call = stub.read_lines(self.timed(request::read_lines(target, window)));
+        let call = stub.read_lines(self.options.timed(request::read_lines(target, window)));
         self.ask(abort, call, |answer| answer::lines(answer, window)).await
     }
 
@@ -223,7 +205,8 @@ impl Provider for RemoteProvider {
         let mut stub = self.stub.clone();
         let message = v1::ReadTextRequest { target_key: request::key(target) };
         let mut wait = self.begin(abort)?;
-        let messages = wait.on(&Effect::None, stub.read_text(self.timed(message))).await?.into_inner();
+        let messages =
+            wait.on(&Effect::None, stub.read_text(self.options.timed(message))).await?.into_inner();
         content(messages, wait, Asked::Text).await
     }
 
@@ -236,7 +219,8 @@ impl Provider for RemoteProvider {
         let mut stub = self.stub.clone();
         let message = request::read_bytes(target, range);
         let mut wait = self.begin(abort)?;
-        let messages = wait.on(&Effect::None, stub.read_bytes(self.timed(message))).await?.into_inner();
+        let messages =
+            wait.on(&Effect::None, stub.read_bytes(self.options.timed(message))).await?.into_inner();
         content(messages, wait, Asked::Bytes(range)).await
     }
 
@@ -244,14 +228,14 @@ impl Provider for RemoteProvider {
         let mut stub = self.stub.clone();
         let message = v1::ListDirRequest { target_key: request::key(target) };
         let mut wait = self.begin(abort)?;
-        let messages = wait.on(&Effect::None, stub.list_dir(self.timed(message))).await?.into_inner();
+        let messages = wait.on(&Effect::None, stub.list_dir(self.options.timed(message))).await?.into_inner();
         Ok(entries(messages, wait))
     }
 
     async fn write_text(&self, abort: &AbortSignal, request: WriteTextRequest) -> Result<WriteReport> {
         let send = |sent| {
             let mut stub = self.stub.clone();
-            let messages = self.timed(write_messages(&request, sent));
+            let messages = self.options.timed(write_messages(&request, sent));
             async move { stub.write_text(messages).await }
         };
         let read = |answer: v1::WriteTextResponse| report::write(answer.report, answer.not_durable, &request);
@@ -268,7 +252,7 @@ impl Provider for RemoteProvider {
 
     async fn plan_write(&self, abort: &AbortSignal, request: WriteTextRequest) -> Result<WriteReport> {
         let mut stub = self.stub.clone();
-        let call = stub.plan_write(self.timed(plan_messages(&request)));
+        let call = stub.plan_write(self.options.timed(plan_messages(&request)));
         self.ask(abort, call, |answer| report::write(answer.report, None, &request)).await
     }
 
@@ -276,7 +260,7 @@ impl Provider for RemoteProvider {
         let message = request::plan_edit(&request);
         self.fits(&request.target, message.encoded_len())?;
         let mut stub = self.stub.clone();
-        let call = stub.plan_edit(self.timed(message));
+        let call = stub.plan_edit(self.options.timed(message));
         self.ask(abort, call, |answer| report::edit(answer.report, None, &request)).await
     }
 }

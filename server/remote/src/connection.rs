@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use tonic::Request;
 use tonic::transport::Channel;
 use toolfs_core::error::FsError;
 
 /// How to reach a peer, and how long to wait for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteOptions {
-    /// How long connecting may take. A peer that does not take connections costs a call no more than this.
+    /// How long connecting may take. It ends with the connection: a peer that takes one and then says nothing is
+    /// waited for as long as `call_timeout` and the caller allow.
     pub connect_timeout: Duration,
     /// How long one call may take, a stream to its end included. `None` leaves that to whoever makes the call.
     pub call_timeout: Option<Duration>,
@@ -23,6 +25,15 @@ impl RemoteOptions {
         call_timeout: None,
         max_message_bytes: 64 << 20,
     };
+
+    /// A request that tells the peer how long its caller waits.
+    pub fn timed<T>(&self, message: T) -> Request<T> {
+        let mut request = Request::new(message);
+        if let Some(limit) = self.call_timeout {
+            request.set_timeout(limit);
+        }
+        request
+    }
 }
 
 /// A connection to `HOST:PORT`, `unix:PATH` or `http://HOST:PORT`, made when a call needs it and again whenever it was
@@ -42,6 +53,13 @@ pub fn connect(address: &str, options: &RemoteOptions) -> Result<Channel, FsErro
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_tells_its_time_where_there_is_a_limit() {
+        let short = RemoteOptions { call_timeout: Some(Duration::from_secs(3)), ..RemoteOptions::DEFAULT };
+        assert!(short.timed(()).metadata().contains_key("grpc-timeout"));
+        assert!(!RemoteOptions::DEFAULT.timed(()).metadata().contains_key("grpc-timeout"));
+    }
 
     #[tokio::test]
     async fn what_is_no_address_is_refused_before_any_call() {

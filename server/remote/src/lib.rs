@@ -20,4 +20,4 @@ pub use error::fs_error;
 pub use field::{Broken, Field, count, display, line, required, version};
 pub use guard::{edit_guard, edit_guard_message, observation_message, write_guard, write_guard_message};
 pub use peer::Peer;
-pub use status::{failure, out_of_time};
+pub use status::{Failure, failure, out_of_time};

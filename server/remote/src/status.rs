@@ -11,18 +11,46 @@ use toolfs_core::error::{ErrorKind, FsError, Published, UnavailableCause};
 use crate::error::fs_error;
 use crate::peer::Peer;
 
-/// The error of a call that ended in a status. The status stays inside, for the log.
+/// How a call failed.
+#[derive(Debug)]
+pub struct Failure {
+    /// The error.
+    pub error: FsError,
+    /// Whether the peer itself said what became of the effect, and had all of the request when it did. Otherwise
+    /// `error.published()` is what this side makes of the code, which also something on the way may have sent.
+    pub is_effect_told: bool,
+}
+
+impl Failure {
+    /// A failure of which no peer told anything.
+    pub fn untold(error: FsError) -> Failure {
+        Failure { error, is_effect_told: false }
+    }
+}
+
+impl From<Failure> for FsError {
+    fn from(failure: Failure) -> FsError {
+        failure.error
+    }
+}
+
+/// How a call failed that ended in a status. The status stays inside the error, for the log.
 ///
 /// `may_have_landed` says whether the call could have had an effect by then: it is a mutation, and all of its request
 /// was on its way. What became of the effect is what the peer says; where it says nothing, or somebody between here and
 /// there answered, it is [`Published::Maybe`], unless the peer surely never began.
-pub fn failure(peer: Peer, status: Status, may_have_landed: bool) -> FsError {
+pub fn failure(peer: Peer, status: Status, may_have_landed: bool) -> Failure {
     let failure = CallFailure::of(status);
     let unknown = if may_have_landed && !is_never_connected(failure.status()) {
         Published::Maybe
     } else {
         Published::No
     };
+    let is_effect_told = may_have_landed
+        && failure.error().is_some_and(|error| match error.published() {
+            v1::Published::Unspecified => false,
+            v1::Published::No | v1::Published::Yes | v1::Published::Maybe => true,
+        });
     let error = match (failure.error(), failure.reason()) {
         (Some(error), _) => {
             let error = fs_error(peer, error.clone(), unknown);
@@ -44,7 +72,7 @@ pub fn failure(peer: Peer, status: Status, may_have_landed: bool) -> FsError {
             FsError::new(ErrorKind::IoError, message).with_published(unknown)
         }
     };
-    error.with_source(failure)
+    Failure { error: error.with_source(failure), is_effect_told }
 }
 
 /// Whether there was no connection on which the call could have been sent.

@@ -37,8 +37,8 @@ async fn a_peer_that_is_away_is_unavailable_and_comes_back_by_itself() {
 }
 
 #[tokio::test]
-async fn a_peer_that_takes_no_connections_costs_no_more_than_the_time_for_connecting() {
-    // A listener whose backlog nobody takes from accepts, and then says nothing: the preface is never answered.
+async fn a_peer_that_takes_a_connection_and_says_nothing_is_given_up_where_calls_have_a_limit() {
+    // The kernel takes the connection for a listener that nobody asks: the preface is never answered.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let options = RemoteOptions { call_timeout: Some(Duration::from_millis(200)), ..RemoteOptions::DEFAULT };

@@ -1,13 +1,19 @@
 //! Answers that never come: what is told of the effect, and when a mutation is repeated.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
+use tonic::{Code as GrpcCode, Status};
+use tonic_types::{ErrorDetails, StatusExt as _};
+use toolfs_contract::code::{CallReason, ERROR_DOMAIN};
+use toolfs_contract::v1;
 use toolfs_core::error::{AbortCause, Code, ErrorKind, FsError, Published, UnavailableCause};
 use toolfs_provider::Provider as _;
 use toolfs_provider::abort::AbortSignal;
 use toolfs_provider_remote::RemoteOptions;
 
 use crate::peer::{Answers, Ask, CONTENT, Manner, Peer, edit, write};
+use crate::refusal;
 
 fn peer(manners: impl IntoIterator<Item = Manner>) -> Peer {
     Peer::new(Answers::default(), manners)
@@ -73,8 +79,8 @@ async fn an_answer_that_is_lost_twice_is_not_asked_for_a_third_time() {
 
 #[tokio::test]
 async fn a_refused_call_is_never_repeated() {
-    let busy = tonic::Status::unavailable("busy");
-    let refusals = [tonic::Status::aborted("moved"), tonic::Status::not_found("gone")];
+    let busy = Status::unavailable("busy");
+    let refusals = [Status::aborted("moved"), Status::not_found("gone")];
     for status in refusals {
         let peer = peer([Manner::Refuse(status)]);
         let provider = peer.serve(RemoteOptions::DEFAULT);
@@ -97,12 +103,74 @@ async fn after_a_lost_answer_a_repetition_that_fails_does_not_say_that_nothing_c
         let error = provider.write_text(&AbortSignal::new(), write(CONTENT, Some("id"))).await.unwrap_err();
         check_unreachable(&error, Published::Maybe);
     }
-    // The peer's own verdict on the repetition is believed.
-    let older = tonic::Status::unimplemented("an older peer");
-    let peer = peer([Manner::Cut, Manner::Refuse(older)]);
+}
+
+/// Ends a repetition in a status. The answer before it was lost.
+async fn repeated(second: Status) -> FsError {
+    let abort = AbortSignal::new();
+    let peer = peer([Manner::Cut, Manner::Refuse(second.clone())]);
+    let written = peer.serve(RemoteOptions::DEFAULT).write_text(&abort, write(CONTENT, Some("id"))).await;
+    assert_eq!(peer.mutations(), 2);
+    let peer = self::peer([Manner::Cut, Manner::Refuse(second)]);
+    let edited = peer.serve(RemoteOptions::DEFAULT).edit_text(&abort, edit(Some("id"))).await;
+    assert_eq!(peer.mutations(), 2);
+    let (written, edited) = (written.unwrap_err(), edited.unwrap_err());
+    assert_eq!((written.code(), written.published()), (edited.code(), edited.published()));
+    written
+}
+
+/// What something on the way says, or the peer about the call, is no word on what the first one did.
+#[tokio::test]
+async fn after_a_lost_answer_a_refusal_that_is_no_verdict_leaves_the_effect_open() {
+    for code in (1..=16).map(GrpcCode::from) {
+        let error = repeated(Status::new(code, "from something on the way")).await;
+        assert_eq!(error.published(), Published::Maybe, "{code:?}: {error:?}");
+    }
+    for reason in CallReason::ALL {
+        let details = ErrorDetails::with_error_info(reason.as_str(), ERROR_DOMAIN, HashMap::new());
+        let status = Status::with_error_details(GrpcCode::FailedPrecondition, "refused", details);
+        let error = repeated(status).await;
+        assert_eq!(error.published(), Published::Maybe, "{reason:?}: {error:?}");
+    }
+    let untold = v1::FsError { code: v1::FsErrorCode::FsStaleVersion.into(), ..v1::FsError::default() };
+    let busy = v1::FsError {
+        code: v1::FsErrorCode::FsUnavailable.into(),
+        published: v1::Published::No.into(),
+        ..v1::FsError::default()
+    };
+    for error in [untold, busy] {
+        let error = repeated(refusal::status(GrpcCode::Aborted, error)).await;
+        assert_eq!(error.published(), Published::Maybe, "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn after_a_lost_answer_the_peers_own_verdict_is_believed() {
+    for (told, published) in [
+        (v1::Published::No, Published::No),
+        (v1::Published::Yes, Published::Yes),
+        (v1::Published::Maybe, Published::Maybe),
+    ] {
+        let verdict = v1::FsError {
+            code: v1::FsErrorCode::FsPermissionDenied.into(),
+            reason: v1::FsErrorCode::FsPermissionDenied.as_str().into(),
+            published: told.into(),
+            ..v1::FsError::default()
+        };
+        let error = repeated(refusal::status(GrpcCode::PermissionDenied, verdict)).await;
+        assert_eq!((error.code(), error.published()), (Code::PermissionDenied, published));
+    }
+}
+
+#[tokio::test]
+async fn after_a_lost_answer_a_broken_one_leaves_the_effect_open() {
+    let mut answers = Answers::default();
+    answers.written().version.clear();
+    let peer = Peer::new(answers, [Manner::Cut]);
     let provider = peer.serve(RemoteOptions::DEFAULT);
     let error = provider.write_text(&AbortSignal::new(), write(CONTENT, Some("id"))).await.unwrap_err();
-    assert_eq!((error.code(), error.published()), (Code::Unsupported, Published::No));
+    assert_eq!((error.code(), error.published()), (Code::IoError, Published::Maybe));
+    assert_eq!(peer.mutations(), 2);
 }
 
 #[tokio::test]

@@ -123,7 +123,7 @@ async fn a_peer_that_gives_up_by_itself_is_unavailable() {
 }
 
 /// A status with an `FsError` among its details, as another implementation may put it together.
-fn status(grpc: GrpcCode, error: v1::FsError) -> Status {
+pub(crate) fn status(grpc: GrpcCode, error: v1::FsError) -> Status {
     let detail = prost_types::Any {
         type_url: "type.googleapis.com/toolfs.v1.FsError".into(),
         value: error.encode_to_vec(),
