@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(calls.in_flight(), 0);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn work_goes_on_when_its_caller_goes_away_and_is_told_so() {
         let calls = Calls::of_tools();
         let (tell, told) = oneshot::channel();
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(told.await.unwrap(), AbortCause::Cancelled);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_call_out_of_time_is_stopped_and_tells_what_it_knows() {
         let calls = Calls::of_tools();
         let stopped = calls
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(calls.in_flight(), 1, "the work is not stopped half-way");
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_call_that_ends_within_the_margin_is_answered_with_its_result() {
         let calls = Calls::of_tools();
         let result = calls.run(Some(deadline_in(100)), Effect::Change, |abort| async move {
@@ -327,7 +327,7 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn an_answer_in_parts_is_given_up_when_its_time_is_over_or_the_server_stops() {
         let calls = Calls::of_processes();
         let deaf = |_, outlet: Outlet<u8>| async move {
@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(reason(rest.last().unwrap().as_ref().unwrap_err()), "INTERNAL");
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_call_between_processes_that_is_out_of_time_is_an_error_of_the_files() {
         let calls = Calls::of_processes();
         let deaf = calls.run(Some(deadline_in(10)), Effect::Change, |_| async move {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use sha2::{Digest as _, Sha256};
+use tokio::task::yield_now;
 use tokio::time::timeout;
 use tonic::{Status, Streaming};
 use toolfs_contract::v1;
@@ -18,6 +19,9 @@ use crate::status;
 
 /// For how many bytes room is made at once, whatever size is announced.
 const FIRST_ROOM_BYTES: u64 = 1 << 20;
+
+/// How many bytes are digested and copied before other calls have their turn: a chunk may be as large as a message.
+const STRIDE_BYTES: usize = 1 << 20;
 
 /// Within what content may arrive.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +86,7 @@ pub(super) async fn receive<M>(
         };
         let next = next.map_err(|_| status::between_processes(&nothing_came(limits.patience)))?;
         match next? {
-            Some(message) => upload.add(part(message))?,
+            Some(message) => upload.add(part(message)).await?,
             None => return upload.finish(),
         }
     }
@@ -112,7 +116,7 @@ impl Upload {
         Upload { max_bytes, stage: Stage::Empty }
     }
 
-    fn add(&mut self, part: Part) -> Result<(), Status> {
+    async fn add(&mut self, part: Part) -> Result<(), Status> {
         match (&mut self.stage, part) {
             (Stage::Whole { .. }, part) => {
                 Err(invalid(name(&part), "a part after the trailer", "absent: the trailer comes last"))
@@ -135,8 +139,13 @@ impl Upload {
                 if size_bytes > header.size_bytes {
                     return Err(another_size(header.size_bytes, "more"));
                 }
-                digest.update(&chunk);
-                content.extend_from_slice(&chunk);
+                for (index, stride) in chunk.chunks(STRIDE_BYTES).enumerate() {
+                    if index > 0 {
+                        yield_now().await;
+                    }
+                    digest.update(stride);
+                    content.extend_from_slice(stride);
+                }
                 Ok(())
             }
             (Stage::Open { .. }, Part::Trailer(trailer)) => self.close(trailer),
@@ -198,5 +207,43 @@ fn name(part: &Part) -> &'static str {
         Part::Chunk(_) => "chunk",
         Part::Trailer(_) => "trailer",
         Part::Unknown => "part",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_large_chunk_lets_other_calls_have_their_turn() {
+        let sent = Bytes::from(vec![b'x'; 4 * STRIDE_BYTES + 1]);
+        let unconditional = v1::write_guard::Condition::Unconditional(v1::Unconditional {});
+        let header = v1::WriteTextHeader {
+            target_key: Bytes::from_static(b"key").into(),
+            guard: Some(v1::WriteGuard { condition: Some(unconditional) }),
+            size: Some(i64::try_from(sent.len()).unwrap()),
+            ..v1::WriteTextHeader::default()
+        };
+        let mut upload = Upload::new(u64::MAX);
+        upload.add(Part::Header(filesystem::write_text_header(header))).await.unwrap();
+        let mut turns = 0;
+        let adding = async {
+            upload.add(Part::Chunk(sent.clone())).await.unwrap();
+        };
+        let others = async {
+            loop {
+                turns += 1;
+                yield_now().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = adding => {}
+            () = others => {}
+        }
+        assert_eq!(turns, 4);
+        let sha256 = Some(Bytes::copy_from_slice(&Sha256::digest(&sent)));
+        upload.add(Part::Trailer(v1::WriteTrailer { sha256 })).await.unwrap();
+        assert_eq!(upload.finish().unwrap().1, sent);
     }
 }

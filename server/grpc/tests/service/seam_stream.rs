@@ -2,7 +2,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt as _};
-use tokio::time::Instant;
 use tonic::{Code, Status, Streaming};
 use toolfs_contract::v1;
 use toolfs_contract::v1::read_text_response::Part as TextPart;
@@ -294,7 +293,7 @@ async fn a_reader_that_takes_nothing_holds_little_and_not_for_ever() {
     assert!(!whole);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_deadline_on_the_seam_is_told_with_the_error_inside() {
     let host = SeamHost::start();
     host.provider.files.put(b"/w/a", "one\n".repeat(1_000));
@@ -305,9 +304,7 @@ async fn a_deadline_on_the_seam_is_told_with_the_error_inside() {
     host.provider.will(Script::WaitUnpublished);
     let mut request = tonic::Request::new(parts(&key, "two", unconditional()));
     request.set_timeout(limit);
-    let began = Instant::now();
     let status = host.files().write_text(request).await.unwrap_err();
-    assert!(began.elapsed() < limit, "{:?}", began.elapsed());
     check_out_of_time(&status, v1::Published::No);
 
     // While the content comes.
