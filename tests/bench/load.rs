@@ -53,7 +53,14 @@ struct Server {
 impl Server {
     fn start(root: &Path, state: &Path, socket: &Path) -> Server {
         let binary = std::env::var("TOOLFS_BIN").expect("TOOLFS_BIN names the command: use `make bench`");
-        let mut child = Command::new(binary)
+        let mut command = Command::new(binary);
+        // The bench's own variables are no settings of a server.
+        for (name, _) in std::env::vars_os() {
+            if name.to_str().is_some_and(|name| name.starts_with("TOOLFS_")) {
+                command.env_remove(name);
+            }
+        }
+        let mut child = command
             .args(["serve", "--root"])
             .arg(root)
             .arg("--state")
