@@ -41,26 +41,40 @@ pub(crate) enum SessionFileError {
     /// It is something else.
     #[error("`{}` is no session file: name another one with --session-file", .0.display())]
     NoSessionFile(PathBuf),
+    /// A session would take the link's place, or be written where nobody looks.
+    #[error("`{}` is a link that leads nowhere: name another file with --session-file", .0.display())]
+    DanglingLink(PathBuf),
 }
+
+/// More than any session file holds.
+const MAX_FILE_BYTES: u64 = 64 << 10;
 
 /// What is in a session file; `None` when there is none.
 pub(crate) fn read(path: &Path) -> Result<Option<KeptSession>, SessionFileError> {
     let failed = |source| SessionFileError::Io { path: path.to_owned(), source };
-    let mut file = match open(path) {
+    let file = match open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return if path.is_symlink() {
+                Err(SessionFileError::DanglingLink(path.to_owned()))
+            } else {
+                Ok(None)
+            };
+        }
         Err(error) => return Err(failed(error)),
     };
     let metadata = file.metadata().map_err(failed)?;
     if !metadata.is_file() {
         return Err(SessionFileError::NoSessionFile(path.to_owned()));
     }
+    let mut text = Vec::new();
+    file.take(MAX_FILE_BYTES).read_to_end(&mut text).map_err(failed)?;
+    // Before the advice to remove it: that is given of a file of ours alone.
+    let kept = serde_json::from_slice(&text).map_err(|_| SessionFileError::NoSessionFile(path.to_owned()))?;
     if metadata.mode() & 0o077 != 0 || metadata.uid() != rustix::process::geteuid().as_raw() {
         return Err(SessionFileError::NotPrivate(path.to_owned()));
     }
-    let mut text = String::new();
-    file.read_to_string(&mut text).map_err(failed)?;
-    serde_json::from_str(&text).map(Some).map_err(|_| SessionFileError::NoSessionFile(path.to_owned()))
+    Ok(Some(kept))
 }
 
 /// Writes a session file that was not there. It is whole when it appears. `false` when somebody else was faster.
@@ -149,12 +163,27 @@ mod tests {
     fn another_file_is_none_and_says_nothing_of_its_content() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s");
-        std::fs::write(&path, "a secret of another kind").unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-        let error = read(&path).unwrap_err();
-        assert!(matches!(error, SessionFileError::NoSessionFile(_)));
-        assert!(!error.to_string().contains("secret"));
+        for content in [&b"a secret of another kind"[..], b"", b"\xff\xfe secret", b"{}"] {
+            std::fs::write(&path, content).unwrap();
+            for mode in [0o600, 0o644] {
+                std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+                let error = read(&path).unwrap_err();
+                assert!(matches!(error, SessionFileError::NoSessionFile(_)), "{mode:o} {error}");
+                assert!(!error.to_string().contains("secret") && !error.to_string().contains("remove"));
+            }
+        }
         assert!(matches!(read(directory.path()), Err(SessionFileError::NoSessionFile(_))));
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_is_refused_and_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let (link, target) = (directory.path().join("link"), directory.path().join("target"));
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        assert!(matches!(read(&link), Err(SessionFileError::DanglingLink(_))));
+        assert!(link.is_symlink() && !target.exists());
+        create(&target, &session("one")).unwrap();
+        assert_eq!(read(&link).unwrap(), Some(session("one")), "a link to a session file is one");
     }
 
     #[test]
