@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::cli::{CallArgs, Output};
 use crate::env::Environment;
+use crate::output::OutputError;
 use crate::session::{self, Place, SessionError};
 use crate::setting::chosen::{did_you_mean, similar};
 use crate::{env, exit, output, protobuf_json};
@@ -19,10 +20,7 @@ use crate::{env, exit, output, protobuf_json};
 pub fn main(args: &CallArgs, environment: &Environment) -> ExitCode {
     let code = prepare(args, environment).and_then(|call| {
         let runtime = runtime()?;
-        runtime.block_on(run(args, call)).map_err(|error| {
-            output::complain(&error.to_string());
-            error.exit_code()
-        })
+        runtime.block_on(run(args, call)).map_err(|error| error.complain())
     });
     ExitCode::from(code.unwrap_or_else(|code| code))
 }
@@ -43,10 +41,7 @@ fn prepare(args: &CallArgs, environment: &Environment) -> Result<Prepared, u8> {
     refuse_unknown_variables(environment)?;
     let place = Place::find(&args.server, &args.key, args.open_session, environment)
         .and_then(|place| place.checked(args))
-        .map_err(|error| {
-            output::complain(&error.to_string());
-            error.exit_code()
-        })?;
+        .map_err(|error| error.complain())?;
     let request_id = match &args.request_id {
         None => Uuid::new_v4(),
         Some(text) => Uuid::try_parse(text)
@@ -77,7 +72,7 @@ async fn run(args: &CallArgs, prepared: Prepared) -> Result<u8, SessionError> {
             ..v1::ExecuteRequest::default()
         };
         let response = client.execute(request, None).await.map_err(|error| place.explained(error))?;
-        print(&response, args.output);
+        print(&response, args.output)?;
         if response.error.is_some() {
             code = exit::REFUSED;
         }
@@ -88,7 +83,7 @@ async fn run(args: &CallArgs, prepared: Prepared) -> Result<u8, SessionError> {
     Ok(code)
 }
 
-fn print(response: &v1::ExecuteResponse, format: Output) {
+fn print(response: &v1::ExecuteResponse, format: Output) -> Result<(), OutputError> {
     match format {
         Output::Json => output::line(&protobuf_json::text("toolfs.v1.ExecuteResponse", response)),
         Output::Text => {
@@ -96,7 +91,7 @@ fn print(response: &v1::ExecuteResponse, format: Output) {
                 Some(Block::Text(text)) => Some(text.as_str()),
                 Some(Block::Image(_)) | None => None,
             });
-            output::line(&texts.collect::<Vec<_>>().join("\n"));
+            output::line(&texts.collect::<Vec<_>>().join("\n"))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// It did what was asked.
 pub const SUCCESS: u8 = 0;
-/// The server could not be reached, or something failed that is none of the cases below.
+/// The server could not be reached, standard output took nothing, or something failed that is none of the cases below.
 pub const FAILURE: u8 = 1;
 /// The command line, the environment or the configuration is wrong. Nothing was served.
 pub const USAGE: u8 = 2;

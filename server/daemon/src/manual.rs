@@ -15,24 +15,28 @@ use crate::{exit, output};
 pub fn completions(shell: Shell) -> ExitCode {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "toolfs", &mut script);
-    output::bytes(&script);
-    ExitCode::from(exit::SUCCESS)
+    ExitCode::from(print(&script))
 }
 
 /// Writes the pages of all commands into a directory, or the page of the whole to standard output.
 pub fn man(directory: Option<&Path>) -> ExitCode {
     let done = match directory {
-        Some(directory) => {
-            write_pages(directory).map_err(|error| format!("{}: {error}", directory.display()))
-        }
-        None => page(&Cli::command()).map(|page| output::bytes(&page)).map_err(|error| error.to_string()),
+        Some(directory) => write_pages(directory)
+            .map(|()| exit::SUCCESS)
+            .map_err(|error| format!("{}: {error}", directory.display())),
+        None => page(&Cli::command()).map(|page| print(&page)).map_err(|error| error.to_string()),
     };
-    match done {
-        Ok(()) => ExitCode::from(exit::SUCCESS),
-        Err(error) => {
-            output::complain(&format!("cannot write the manual pages: {error}"));
-            ExitCode::from(exit::FAILURE)
-        }
+    ExitCode::from(done.unwrap_or_else(|error| {
+        output::complain(&format!("cannot write the manual pages: {error}"));
+        exit::FAILURE
+    }))
+}
+
+/// Prints; returns the exit code.
+fn print(text: &[u8]) -> u8 {
+    match output::bytes(text) {
+        Ok(()) => exit::SUCCESS,
+        Err(error) => error.complain(),
     }
 }
 

@@ -118,7 +118,7 @@ fn run_on(runtime: &Runtime, args: &ServeArgs, environment: &Environment) -> u8 
                 return exit::CANNOT_START;
             }
         };
-        match run(config, shutdown, |ready| output::line(&ready.text())).await {
+        match run(config, shutdown, tell).await {
             Ok(Drain::Complete) => exit::SUCCESS,
             // Only connections were left, of clients that did not hear the good-bye: nothing was lost.
             Ok(Drain::LimitReached { calls_cut: 0 }) => exit::SUCCESS,
@@ -134,6 +134,13 @@ fn run_on(runtime: &Runtime, args: &ServeArgs, environment: &Environment) -> u8 
     });
     telemetry.stop();
     code
+}
+
+/// Prints the ready line. A server that nobody reads is of use all the same.
+fn tell(ready: Ready) {
+    if let Err(error) = output::line(&ready.text()) {
+        tracing::warn!(%error, "the ready line is lost");
+    }
 }
 
 /// Plants the fault that the environment names, and says so where nobody can miss it.

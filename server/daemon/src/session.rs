@@ -11,6 +11,7 @@ use crate::call::{connect, explain, refuse_unknown_variables, runtime};
 use crate::cli::{CallArgs, Output, ServerArgs, SessionArgs, SessionCommand, SessionKeyArgs};
 use crate::config::DEFAULT_LISTEN;
 use crate::env::Environment;
+use crate::output::OutputError;
 use crate::session_file::{self, KeptSession, SessionFileError};
 use crate::setting::chosen::choose;
 use crate::setting::origin::Origin;
@@ -28,13 +29,27 @@ pub(crate) enum SessionError {
     /// The server, with what to do.
     #[error("{0}")]
     Server(String),
+    /// What was asked for is done, but could not be told.
+    #[error(transparent)]
+    Output(#[from] OutputError),
 }
 
 impl SessionError {
-    pub(crate) fn exit_code(&self) -> u8 {
+    /// Complains on standard error; returns the exit code.
+    pub(crate) fn complain(&self) -> u8 {
+        match self {
+            SessionError::Output(error) => error.complain(),
+            SessionError::Usage(_) | SessionError::File(_) | SessionError::Server(_) => {
+                output::complain(&self.to_string());
+                self.exit_code()
+            }
+        }
+    }
+
+    fn exit_code(&self) -> u8 {
         match self {
             SessionError::Usage(_) | SessionError::File(_) => exit::USAGE,
-            SessionError::Server(_) => exit::FAILURE,
+            SessionError::Server(_) | SessionError::Output(_) => exit::FAILURE,
         }
     }
 }
@@ -259,10 +274,7 @@ async fn close(client: &Client, id: String) -> Result<(), SessionError> {
 pub fn main(command: &SessionCommand, environment: &Environment) -> ExitCode {
     let code = refuse_unknown_variables(environment).and_then(|()| {
         let runtime = runtime()?;
-        runtime.block_on(run(command, environment)).map_err(|error| {
-            output::complain(&error.to_string());
-            error.exit_code()
-        })
+        runtime.block_on(run(command, environment)).map_err(|error| error.complain())
     });
     ExitCode::from(code.err().unwrap_or(exit::SUCCESS))
 }
@@ -284,8 +296,8 @@ async fn run(command: &SessionCommand, environment: &Environment) -> Result<(), 
             let client = connect(place.server(), None).await?;
             let session = client.resume_session(id).await.map_err(|error| place.explained(error))?;
             match output {
-                Output::Json => output::line(&protobuf_json::text("toolfs.v1.Session", session.info())),
-                Output::Text => output::line(&described(session.info())),
+                Output::Json => output::line(&protobuf_json::text("toolfs.v1.Session", session.info()))?,
+                Output::Text => output::line(&described(session.info()))?,
             }
             Ok(())
         }
@@ -324,13 +336,19 @@ async fn open_session(server: &str, file: Option<&Path>, args: &SessionArgs) -> 
     let client = connect(server, None).await?;
     let kept = open(&client, server, args).await?;
     match file {
-        None => output::line(&kept.session_id),
+        None => {
+            if let Err(error) = output::line(&kept.session_id) {
+                // Nobody knows its id, so that nobody could use it.
+                close(&client, kept.session_id).await?;
+                return Err(error.into());
+            }
+        }
         Some(path) => {
             if !session_file::create(path, &kept)? {
                 close(&client, kept.session_id).await?;
                 return Err(kept_already(path));
             }
-            output::line(&kept.name);
+            output::line(&kept.name)?;
         }
     }
     Ok(())
@@ -357,11 +375,11 @@ async fn list(client: &Client, format: Output) -> Result<(), SessionError> {
         }
     }
     match format {
-        Output::Json => output::line(&protobuf_json::text("toolfs.v1.ListSessionsResponse", &all)),
-        Output::Text if all.sessions.is_empty() => output::line("no session is open"),
+        Output::Json => output::line(&protobuf_json::text("toolfs.v1.ListSessionsResponse", &all))?,
+        Output::Text if all.sessions.is_empty() => output::line("no session is open")?,
         Output::Text => {
             for session in &all.sessions {
-                output::line(&described(session));
+                output::line(&described(session))?;
             }
         }
     }

@@ -22,19 +22,18 @@ pub fn main(command: &ConfigCommand, environment: &Environment) -> ExitCode {
         ConfigCommand::Check { serve } => (serve, None),
     };
     let resolved = Resolved::of(serve, environment);
-    match format {
+    let printed = match format {
         Some(ConfigFormat::Text) => output::line(&text(&resolved.chosen, environment)),
         Some(ConfigFormat::Toml) => output::line(&toml(&resolved.chosen)),
         Some(ConfigFormat::Json) => output::line(&json(&resolved.chosen)),
-        None => {}
+        None if resolved.config.is_ok() => output::line("ok"),
+        None => Ok(()),
+    };
+    if let Err(error) = printed {
+        return ExitCode::from(error.complain());
     }
     match resolved.config {
-        Ok(_) => {
-            if format.is_none() {
-                output::line("ok");
-            }
-            ExitCode::from(exit::SUCCESS)
-        }
+        Ok(_) => ExitCode::from(exit::SUCCESS),
         Err(errors) => {
             for error in errors {
                 output::complain(&error.to_string());

@@ -27,13 +27,10 @@ pub fn main(args: &ToolsArgs, environment: &Environment) -> ExitCode {
         Some(server) => of_server(server),
         None => of_configuration(args, environment),
     };
-    match definitions {
-        Ok(definitions) => {
-            output::line(&render(&definitions, args.format, args.strict));
-            ExitCode::from(exit::SUCCESS)
-        }
-        Err(code) => ExitCode::from(code),
-    }
+    let printed = definitions.and_then(|definitions| {
+        output::line(&render(&definitions, args.format, args.strict)).map_err(|error| error.complain())
+    });
+    ExitCode::from(printed.err().unwrap_or(exit::SUCCESS))
 }
 
 /// The definitions in one form.
