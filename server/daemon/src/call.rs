@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use prost::Message as _;
 use tokio::runtime::Runtime;
 use toolfs_client::v1::{self, content_block::Block, execute_request::Call};
 use toolfs_client::{Client, ConnectOptions, Error};
@@ -15,6 +16,9 @@ use crate::output::OutputError;
 use crate::session::{self, Place, SessionError};
 use crate::setting::chosen::{did_you_mean, similar};
 use crate::{env, exit, output, protobuf_json};
+
+/// Below this no server's limit of a message is, so that none has to be asked.
+const SURELY_TAKEN_BYTES: usize = 1 << 20;
 
 /// Runs the command.
 pub fn main(args: &CallArgs, environment: &Environment) -> ExitCode {
@@ -71,6 +75,11 @@ async fn run(args: &CallArgs, prepared: Prepared) -> Result<u8, SessionError> {
             call: Some(Call::Json(v1::JsonCall { name: Some(tool), arguments_json: Some(arguments) })),
             ..v1::ExecuteRequest::default()
         };
+        if request.encoded_len() > SURELY_TAKEN_BYTES {
+            let capabilities =
+                client.capabilities().await.map_err(|error| SessionError::Server(explain(&error)))?;
+            check_size(request.encoded_len(), &capabilities.limits)?;
+        }
         let response = client.execute(request, None).await.map_err(|error| place.explained(error))?;
         print(&response, args.output)?;
         if response.error.is_some() {
@@ -81,6 +90,19 @@ async fn run(args: &CallArgs, prepared: Prepared) -> Result<u8, SessionError> {
         place.close(&client, id).await?;
     }
     Ok(code)
+}
+
+/// Refuses what the transport would cut off with no word of the limit.
+fn check_size(size: usize, limits: &[v1::Limit]) -> Result<(), SessionError> {
+    let announced =
+        limits.iter().find(|limit| limit.name == "max_message_bytes").and_then(|limit| limit.value);
+    match announced.map(u64::try_from) {
+        Some(Ok(limit)) if size as u64 > limit => Err(SessionError::Usage(format!(
+            "the call has {size} bytes, and the server takes at most {limit} (max_message_bytes): make the arguments \
+             smaller"
+        ))),
+        Some(Ok(_) | Err(_)) | None => Ok(()),
+    }
 }
 
 fn print(response: &v1::ExecuteResponse, format: Output) -> Result<(), OutputError> {
@@ -150,4 +172,20 @@ pub(crate) fn explain(error: &Error) -> String {
         text.push_str("; start a server with `toolfs serve --root DIR`, or name one with --server");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_above_the_announced_limit_is_refused_with_both_sizes() {
+        let limit = |name: &str, value| v1::Limit { name: name.to_owned(), value, ..v1::Limit::default() };
+        let limits = [limit("max_content_bytes", Some(5)), limit("max_message_bytes", Some(4_000_000))];
+        assert!(check_size(4_000_000, &limits).is_ok());
+        let told = check_size(4_000_001, &limits).unwrap_err().to_string();
+        assert!(told.contains("4000001") && told.contains("4000000"), "{told}");
+        assert!(check_size(usize::MAX, &[limit("max_message_bytes", None)]).is_ok());
+        assert!(check_size(usize::MAX, &[]).is_ok());
+    }
 }
