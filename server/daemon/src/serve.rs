@@ -37,6 +37,14 @@ pub enum RunError {
     /// Something of the configuration cannot be opened.
     #[error("{}", describe(.0))]
     Open(FsError),
+    /// The provider in another process does not say what it is.
+    #[error("the provider at `{address}`: {}", describe(.error))]
+    Peer {
+        /// Where it was looked for.
+        address: String,
+        /// What came of it.
+        error: FsError,
+    },
     /// The state cannot be opened.
     #[error("{}", with_causes(.0))]
     State(StateError),
@@ -56,7 +64,9 @@ impl RunError {
         match self {
             RunError::Open(error) if error.code() == Code::InvalidArgument => exit::USAGE,
             RunError::Placement(_) => exit::USAGE,
-            RunError::Open(_) | RunError::State(_) | RunError::Address(_) => exit::CANNOT_START,
+            RunError::Open(_) | RunError::Peer { .. } | RunError::State(_) | RunError::Address(_) => {
+                exit::CANNOT_START
+            }
             RunError::Serve(_) => exit::FAILURE,
         }
     }
@@ -66,6 +76,7 @@ impl From<WireError> for RunError {
     fn from(error: WireError) -> RunError {
         match error {
             WireError::Open(error) => RunError::Open(error),
+            WireError::Peer { address, error } => RunError::Peer { address, error },
             WireError::State(error) => RunError::State(error),
             WireError::Placement(error) => RunError::Placement(error),
         }
@@ -193,7 +204,7 @@ pub async fn run(
         listeners.gate.push(listener);
     }
     let wired = wiring::wire(&config)?;
-    let ready = wiring::ready(&wired, &config, listeners.listening).await.map_err(RunError::Open)?;
+    let ready = wiring::ready(&wired, &config, listeners.listening).await?;
     tracing::info!(
         roots = ?ready.roots, provider = %ready.provider, policy = %ready.policy, state = %ready.state, "serving"
     );
@@ -333,5 +344,29 @@ mod tests {
         };
         assert_eq!(exit_code_for("=/workspace"), exit::USAGE);
         assert_eq!(exit_code_for("/no/such/directory"), exit::CANNOT_START);
+    }
+
+    /// The kernel takes the connection for a listener that nobody asks.
+    #[tokio::test(start_paused = true)]
+    async fn a_provider_that_takes_the_connection_and_says_nothing_ends_the_start() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = silent.local_addr().unwrap().to_string();
+        let provider = format!("grpc://{address}");
+        let arguments = [
+            "--provider",
+            provider.as_str(),
+            "--listen",
+            "127.0.0.1:0",
+            "--state",
+            "memory",
+            "--policy",
+            "none",
+        ];
+        let config = crate::config::of_arguments(&arguments);
+        let end = run(config, std::future::pending(), |ready| panic!("{ready:?}")).await;
+        let error = end.unwrap_err();
+        assert_eq!(error.exit_code(), exit::CANNOT_START);
+        assert!(error.to_string().contains(&address), "{error}");
+        assert!(error.to_string().contains("within 10 s"), "{error}");
     }
 }

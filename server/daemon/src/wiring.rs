@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use thiserror::Error;
+use tokio::time::timeout;
 use toolfs_core::clock::Clock;
-use toolfs_core::error::FsError;
+use toolfs_core::error::{AbortCause, ErrorKind, FsError, UnavailableCause};
 use toolfs_core::target::FileKind;
 use toolfs_grpc::ServeOptions;
 use toolfs_policy::{ObservationGate, PolicyGate};
 use toolfs_policy_remote::RemoteGate;
 use toolfs_provider::abort::AbortSignal;
+use toolfs_provider::capability::Capabilities;
 use toolfs_provider::memory::{MemoryConfig, MemoryProvider};
 use toolfs_provider::report::Entry;
 use toolfs_provider::request::ResolveRequest;
@@ -37,6 +39,12 @@ const MAX_STREAM_BYTES: u64 = 256 << 20;
 
 /// How long a client of the seam may neither take nor send a part of a stream.
 const STREAM_PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long the provider may take to say what it is. Whoever starts a server waits for that.
+const START_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a sample is looked for, which is only there to be shown.
+const SAMPLE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How many names of the first root are looked at for a sample to read.
 const SAMPLE_LOOKS: usize = 1_000;
@@ -63,6 +71,14 @@ pub enum WireError {
     /// The provider or the gate cannot be opened.
     #[error("{}", .0.message())]
     Open(FsError),
+    /// The provider in another process does not say what it is.
+    #[error("the provider at `{address}`: {}", .error.message())]
+    Peer {
+        /// Where it was looked for.
+        address: String,
+        /// What came of it.
+        error: FsError,
+    },
     /// The state cannot be opened.
     #[error(transparent)]
     State(#[from] StateError),
@@ -120,9 +136,12 @@ pub fn serve_options(config: &ServeConfig) -> ServeOptions {
 /// What to tell when the server is ready.
 ///
 /// # Errors
-/// That of the provider's capabilities.
-pub async fn ready(wired: &Wired, config: &ServeConfig, listening: Listening) -> Result<Ready, FsError> {
-    let capabilities = wired.provider.capabilities(&AbortSignal::new()).await?;
+/// That of the provider's capabilities, also when it tells none for 10 s.
+pub async fn ready(wired: &Wired, config: &ServeConfig, listening: Listening) -> Result<Ready, WireError> {
+    let capabilities = capabilities(&*wired.provider).await.map_err(|error| match &config.provider {
+        ProviderKind::Local | ProviderKind::Memory => WireError::Open(error),
+        ProviderKind::Remote(address) => WireError::Peer { address: address.clone(), error },
+    })?;
     Ok(Ready {
         listening,
         roots: capabilities.roots.iter().map(|root| root.display_path.clone()).collect(),
@@ -141,7 +160,7 @@ pub async fn ready(wired: &Wired, config: &ServeConfig, listening: Listening) ->
         },
         // A root without a readable name is no reason not to start.
         sample: match capabilities.roots.first() {
-            Some(root) => sample(&*wired.provider, &root.raw_path).await,
+            Some(root) => sample_in_time(&*wired.provider, &root.raw_path).await,
             None => None,
         },
     })
@@ -215,12 +234,33 @@ fn gate(config: &ServeConfig, stores: &Stores) -> Result<Option<Arc<dyn PolicyGa
     }
 }
 
-/// The absolute path of a file in a root that a first call may read: one called README, else the first in order.
-async fn sample(provider: &dyn Provider, root: &[u8]) -> Option<String> {
+/// What the provider can do, as long as it tells that in time.
+async fn capabilities(provider: &dyn Provider) -> Result<Capabilities, FsError> {
     let abort = AbortSignal::new();
+    timeout(START_PATIENCE, provider.capabilities(&abort)).await.unwrap_or_else(|_| {
+        abort.fire(AbortCause::DeadlineExceeded);
+        let message = format!(
+            "it did not say what it is within {} s: see whether a provider of toolfs is there and at work",
+            START_PATIENCE.as_secs()
+        );
+        let kind = ErrorKind::Unavailable { cause: UnavailableCause::ProviderUnreachable };
+        Err(FsError::new(kind, message))
+    })
+}
+
+/// A sample, as long as it is found in time.
+async fn sample_in_time(provider: &dyn Provider, root: &[u8]) -> Option<String> {
+    let abort = AbortSignal::new();
+    let found = timeout(SAMPLE_PATIENCE, sample(provider, root, &abort)).await;
+    abort.fire(AbortCause::Cancelled);
+    found.ok().flatten()
+}
+
+/// The absolute path of a file in a root that a first call may read: one called README, else the first in order.
+async fn sample(provider: &dyn Provider, root: &[u8], abort: &AbortSignal) -> Option<String> {
     let request = ResolveRequest { cwd: None, path: root.to_vec() };
-    let target = provider.resolve(&abort, &request).await.ok()?;
-    let mut stream = provider.list_dir(&abort, &target.key).await.ok()?;
+    let target = provider.resolve(abort, &request).await.ok()?;
+    let mut stream = provider.list_dir(abort, &target.key).await.ok()?;
     let mut names = Vec::new();
     while let Some(Ok(batch)) = stream.batches.next().await {
         names.extend(batch.into_iter().filter(is_plain_file).map(|entry| entry.display_name));
@@ -231,8 +271,8 @@ async fn sample(provider: &dyn Provider, root: &[u8]) -> Option<String> {
     names.sort_by_key(|name| (!name.to_lowercase().starts_with("readme"), name.clone()));
     for name in names.into_iter().take(8) {
         let path = format!("{}/{name}", String::from_utf8_lossy(root).trim_end_matches('/'));
-        let target = provider.resolve_path(&abort, &path).await.ok()?;
-        let stat = provider.stat(&abort, &target.key, false).await.ok()?;
+        let target = provider.resolve_path(abort, &path).await.ok()?;
+        let stat = provider.stat(abort, &target.key, false).await.ok()?;
         if stat.size_bytes > SAMPLE_BYTES {
             continue;
         }
@@ -242,7 +282,7 @@ async fn sample(provider: &dyn Provider, root: &[u8]) -> Option<String> {
             max_bytes: 8_000,
             max_line_chars: 2_000,
         };
-        if provider.read_lines(&abort, &target.key, window).await.is_ok() {
+        if provider.read_lines(abort, &target.key, window).await.is_ok() {
             return Some(path);
         }
     }
@@ -258,6 +298,8 @@ fn is_plain_file(entry: &Entry) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use toolfs_provider::faulty::{Fault, Faulty, Hold, Operation};
+
     use super::*;
 
     #[test]
@@ -279,5 +321,38 @@ mod tests {
         let config = crate::config::of_arguments(&["--root", &root, "--state", "memory"]);
         let ready = ready(&wire(&config).unwrap(), &config, Listening::default()).await.unwrap();
         assert_eq!(ready.sample.as_deref(), Some("/workspace/notes"));
+    }
+
+    /// A server of a file in memory, whose provider never answers one operation.
+    fn deaf_to(operation: Operation) -> (Wired, ServeConfig) {
+        let config = crate::config::of_arguments(&[
+            "--provider",
+            "memory",
+            "--root",
+            "/workspace",
+            "--state",
+            "memory",
+        ]);
+        let memory = MemoryProvider::new(MemoryConfig::with_root("/workspace")).unwrap();
+        memory.put(b"/workspace/README", "alpha\n");
+        let provider = Faulty::new(memory);
+        provider.on(operation, 1, Fault::HoldBefore(Hold::new()));
+        (Wired { provider: Arc::new(provider), ..wire(&config).unwrap() }, config)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_provider_that_says_nothing_ends_the_start() {
+        let (wired, config) = deaf_to(Operation::Capabilities);
+        let error = ready(&wired, &config, Listening::default()).await.unwrap_err();
+        assert!(error.to_string().contains("within 10 s"), "{error}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_look_for_a_sample_does_not_hold_up_the_start() {
+        for operation in [Operation::Resolve, Operation::ListDir, Operation::Stat, Operation::ReadLines] {
+            let (wired, config) = deaf_to(operation);
+            let ready = ready(&wired, &config, Listening::default()).await.unwrap();
+            assert_eq!((ready.roots, ready.sample), (vec!["/workspace".to_owned()], None), "{operation:?}");
+        }
     }
 }
