@@ -49,6 +49,8 @@ fmt: ## Check the format.
 .PHONY: clippy
 clippy: ## Lint all targets with all features.
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
+	@# The proof is no default target: its first word names a proof and is no filter.
+	cargo clippy --workspace --all-features --test proof -- -D warnings
 
 .PHONY: doc
 doc: ## Build the API documentation, warnings denied.
