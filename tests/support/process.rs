@@ -1,5 +1,6 @@
 //! The real command as a process of its own. Only processes that were started here are ended.
 
+use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
@@ -19,18 +20,24 @@ const NO_HOME: &str = "no-such-home";
 /// The command under test.
 pub(crate) fn command() -> Command {
     let mut command = Command::new(binary());
-    // A command that inherits settings would test the machine.
-    let ours = |name: &str| ["TOOLFS_", "OTEL_", "RUST_LOG"].iter().any(|start| name.starts_with(start));
-    for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(ours) {
-            command.env_remove(name);
-        }
-    }
+    leave_settings_out(&mut command);
     // Nor is the configuration of whoever runs the tests heard, or a state kept beside theirs.
     let nowhere = Path::new(env!("CARGO_TARGET_TMPDIR")).join(NO_HOME);
     command.env("XDG_CONFIG_HOME", &nowhere).env("XDG_STATE_HOME", &nowhere);
     command.stdin(Stdio::null());
     command
+}
+
+/// Keeps the settings of whoever runs the tests from a command, but for those that it was given: a command that inherits
+/// them would test the machine, and refuses those that name tools of the tests.
+fn leave_settings_out(command: &mut Command) {
+    let ours = |name: &str| ["TOOLFS_", "OTEL_", "RUST_LOG"].iter().any(|start| name.starts_with(start));
+    let given: Vec<OsString> = command.get_envs().map(|(name, _)| name.to_owned()).collect();
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(ours) && !given.contains(&name) {
+            command.env_remove(name);
+        }
+    }
 }
 
 /// The binary that `TOOLFS_BIN` names, else the one that was built beside the tests.
@@ -87,6 +94,7 @@ impl Server {
 
     /// The same by a command line of the caller's own, which must end in the server.
     pub(crate) fn of(mut command: Command) -> Server {
+        leave_settings_out(&mut command);
         let state_home = tempfile::tempdir().unwrap();
         let chosen = command.get_envs().find_map(|(name, value)| value.filter(|_| name == "XDG_STATE_HOME"));
         if chosen.is_none_or(|home| home.to_str().is_some_and(|home| home.ends_with(NO_HOME))) {
