@@ -11,6 +11,8 @@ TOOLS := $(CURDIR)/target/tools
 BUF := $(CURDIR)/proto/node_modules/.bin/buf
 GRPCURL := $(TOOLS)/bin/grpcurl
 GRPCURL_VERSION := v1.9.3
+# The interpreter that generates Python code has packages of its own: they are older than those that the client is tested with.
+GENERATOR := $(TOOLS)/python-generator
 
 .PHONY: help
 help: ## List the commands.
@@ -89,6 +91,15 @@ compile-only: ## Type-check benches and fuzz targets.
 contract-release: $(BUF) ## Make the present contract the baseline that later ones may not break.
 	cd proto && $(BUF) build --exclude-source-info --as-file-descriptor-set -o v1.binpb
 
+.PHONY: generate
+generate: $(BUF) $(GENERATOR)/bin/protoc-gen-mypy ## Generate the code of the clients anew.
+	cd proto && PATH="$(GENERATOR)/bin:$$PATH" $(BUF) generate
+
+.PHONY: generated
+generated: generate ## See that the committed generated code is what the contract and the plugins make.
+	@changed="$$(git status --porcelain -- client)"; \
+	if test -n "$$changed"; then echo "generated code is not current: run \`make generate\` and commit"; echo "$$changed"; exit 1; fi
+
 .PHONY: bench
 bench: build ## Run the micro-benches of core and the local provider, and the load on the command.
 	cargo bench -p toolfs-core -p toolfs-provider-local
@@ -115,3 +126,8 @@ $(BUF): proto/package-lock.json
 
 $(TOOLS)/bin/cargo-deny:
 	cargo install --locked --root $(TOOLS) cargo-deny
+
+$(GENERATOR)/bin/protoc-gen-mypy: proto/requirements.txt
+	python3 -m venv $(GENERATOR)
+	$(GENERATOR)/bin/pip install --quiet --disable-pip-version-check -r proto/requirements.txt
+	touch $@
