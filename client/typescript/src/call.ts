@@ -1,0 +1,152 @@
+/**
+ * Calls as values: the tools' own argument names, what goes with any call, and the message that is made of both.
+ */
+import { randomUUID } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import { ToolfsError } from "./error.js";
+import {
+  EditCallSchema,
+  type ExecuteRequest,
+  ExecuteRequestSchema,
+  JsonCallSchema,
+  ReadCallSchema,
+  ResultView,
+  WriteCallSchema,
+} from "./gen/toolfs/v1/tool_pb.js";
+
+/** Arguments of `read`. */
+export interface ReadArguments {
+  /** The file: absolute beneath a root, or relative to the session's working directory. */
+  file_path: string;
+  /** The first line, from 1. */
+  offset?: number | bigint | undefined;
+  /** How many lines, at least 1. */
+  limit?: number | bigint | undefined;
+}
+
+/** Arguments of `write`. */
+export interface WriteArguments {
+  /** The file. Missing parent directories are created. */
+  file_path: string;
+  /** The whole new content; the file holds exactly its UTF-8 bytes. */
+  content: string;
+}
+
+/** Arguments of `edit`. */
+export interface EditArguments {
+  /** The file. */
+  file_path: string;
+  /** The text to replace, literally; it must occur exactly once unless `replace_all` is set. */
+  old_string: string;
+  /** The text to put in its place; empty deletes. */
+  new_string: string;
+  /** Replace every occurrence. */
+  replace_all?: boolean | undefined;
+}
+
+/** What goes with any call, whatever the tool. */
+export interface CallOptions {
+  /** Decide and report everything, change and record nothing. */
+  dryRun?: boolean | undefined;
+  /** `full` returns the lines of a read and the diff of a mutation too. Default `basic`. */
+  view?: "basic" | "full" | undefined;
+  /** The model's own id of the call; echoed, never interpreted. */
+  toolCallId?: string | undefined;
+  /** The name of the logical call, a UUID: set it to repeat a call. A fresh one otherwise. */
+  requestId?: string | undefined;
+  /** How long to wait at most, with all tries, in milliseconds; the client's `deadlineMs` otherwise. */
+  deadlineMs?: number | undefined;
+  /** Gives the call up when it is aborted: the call then fails with a `CallError` of status `CANCELLED`. */
+  signal?: AbortSignal | undefined;
+}
+
+/** A call in the form of the contract. */
+export type Call = Exclude<ExecuteRequest["call"], { case: undefined }>;
+
+/** A call of `read`. */
+export function readCall(args: ReadArguments): Call {
+  const value = create(ReadCallSchema, {
+    filePath: wellFormed(args.file_path, "file_path"),
+    offset: integer(args.offset, "offset"),
+    limit: integer(args.limit, "limit"),
+  });
+  return { case: "read", value };
+}
+
+/** A call of `write`. */
+export function writeCall(args: WriteArguments): Call {
+  const value = create(WriteCallSchema, {
+    filePath: wellFormed(args.file_path, "file_path"),
+    content: wellFormed(args.content, "content"),
+  });
+  return { case: "write", value };
+}
+
+/** A call of `edit`. */
+export function editCall(args: EditArguments): Call {
+  const value = create(EditCallSchema, {
+    filePath: wellFormed(args.file_path, "file_path"),
+    oldString: wellFormed(args.old_string, "old_string"),
+    newString: wellFormed(args.new_string, "new_string"),
+    replaceAll: args.replace_all,
+  });
+  return { case: "edit", value };
+}
+
+/** A call as a model produced it: an object becomes JSON, a text is sent as it is. */
+export function jsonCall(name: string, args: object | string): Call {
+  const argumentsJson = typeof args === "string" ? wellFormed(args, "arguments") : serialize(args);
+  return { case: "json", value: create(JsonCallSchema, { name: wellFormed(name, "name"), argumentsJson }) };
+}
+
+/** The message of a call. The same message is sent in each try. */
+export function executeRequest(sessionId: string, call: Call, options: CallOptions): ExecuteRequest {
+  return create(ExecuteRequestSchema, {
+    sessionId,
+    requestId: wellFormed(options.requestId, "requestId") ?? randomUUID(),
+    toolCallId: wellFormed(options.toolCallId, "toolCallId") ?? "",
+    dryRun: options.dryRun ?? false,
+    view: options.view === "full" ? ResultView.FULL : ResultView.BASIC,
+    call,
+  });
+}
+
+/** Whether a call changes nothing, whatever happens to it: it may be sent again. */
+export function isHarmless(request: ExecuteRequest): boolean {
+  const { call } = request;
+  return request.dryRun || call.case === "read" || (call.case === "json" && call.value.name === "read");
+}
+
+/**
+ * The text itself, if it can be sent: a lone surrogate would arrive as another character.
+ *
+ * @throws ToolfsError that names the field.
+ */
+export function wellFormed<Text extends string | undefined>(text: Text, field: string): Text {
+  if (text === undefined || text.isWellFormed()) return text;
+  throw new ToolfsError(`\`${field}\` holds half of a surrogate pair, which is no character: send whole characters`);
+}
+
+function integer(value: number | bigint | undefined, field: string): bigint | undefined {
+  if (typeof value !== "number") return value;
+  if (Number.isSafeInteger(value)) return BigInt(value);
+  throw new ToolfsError(`\`${field}\` is ${value}: send an integer that a number holds exactly, or a bigint`);
+}
+
+function serialize(args: object): string {
+  const json = JSON.stringify(args);
+  // JSON.stringify escapes exactly the surrogates that are alone; the search is for the few texts that may have one.
+  if (json.includes("\\ud")) refuseLoneSurrogates(args, "arguments");
+  return json;
+}
+
+function refuseLoneSurrogates(value: unknown, field: string): void {
+  if (typeof value === "string") {
+    wellFormed(value, field);
+  } else if (typeof value === "object" && value !== null) {
+    for (const [key, member] of Object.entries(value)) {
+      wellFormed(key, `a key of ${field}`);
+      refuseLoneSurrogates(member, field === "arguments" ? key : `${field}.${key}`);
+    }
+  }
+}
