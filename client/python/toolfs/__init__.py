@@ -1,0 +1,1 @@
+"""The Python client of toolfs: file tools for language-model agents, over gRPC."""
