@@ -1,0 +1,66 @@
+"""What a real server tells of its tools, and what the binary prints of them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import grpc
+
+from toolfs.v1 import tool_pb2, tool_pb2_grpc
+
+
+def binary() -> str:
+    """The path of the binary under test.
+
+    It is no reason to skip when it is missing: nothing would be tested then.
+    """
+    found = os.environ.get("TOOLFS_BIN") or shutil.which("toolfs")
+    assert found, "set TOOLFS_BIN to the path of the binary, or put `toolfs` on PATH"
+    return found
+
+
+def environment() -> dict[str, str]:
+    """The environment of a server: it refuses variables that it does not know."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("TOOLFS_", "OTEL_")) and name != "RUST_LOG"
+    }
+
+
+@contextmanager
+def server(directory: Path) -> Iterator[str]:
+    """Serves an empty directory; gives the address."""
+    root = directory / "root"
+    root.mkdir()
+    address = f"unix:{directory}/toolfs.sock"
+    command = [binary(), "serve", "--root", f"{root}=/workspace", "--listen", address, "--state", "memory"]
+    process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        # It binds before it says so.
+        assert "ready" in process.stdout.readline()
+        yield address
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+def definitions(address: str) -> list[tool_pb2.ToolDefinition]:
+    """The server's tools."""
+    with grpc.insecure_channel(address, options=[("grpc.default_authority", "localhost")]) as channel:
+        return list(tool_pb2_grpc.ToolServiceStub(channel).ListTools(tool_pb2.ListToolsRequest(), timeout=30).tools)
+
+
+def printed(address: str, format: str, strict: bool) -> str:
+    """What the binary prints of the server's tools."""
+    command = [binary(), "tools", "--server", address, "--format", format]
+    if strict:
+        command.append("--strict")
+    return subprocess.run(command, env=environment(), check=True, capture_output=True, text=True).stdout

@@ -1,0 +1,98 @@
+"""The door of the model: tools and results in the forms that models' programming interfaces take.
+
+Everything here is a pure function of messages that a server sent; nothing is fetched, and no SDK is imported.
+The forms are plain dictionaries, typed by ``TypedDict`` classes of this package, and are accepted by each SDK as they are:
+
+=============== ==================================== =============================================
+format          a tool's definition is for           a result is
+=============== ==================================== =============================================
+``anthropic``   ``tools`` of the Messages API        a block ``tool_result``
+``openai``      ``tools`` of the Responses API       an item ``function_call_output``
+``openai-chat`` ``tools`` of Chat Completions        a message of the role ``tool``
+``gemini``      ``tools`` of the Gemini API          a part ``function_response``
+``mcp``         the result of ``tools/list``         the result of ``tools/call``
+``json``        programs: all that there is to know  (none)
+=============== ==================================== =============================================
+"""
+
+from toolfs.format.anthropic import (
+    AnthropicBlock,
+    AnthropicImageBlock,
+    AnthropicImageSource,
+    AnthropicTextBlock,
+    AnthropicTool,
+    AnthropicToolResult,
+)
+from toolfs.format.definition import Definition, DefinitionError
+from toolfs.format.door import Format, ResultFormat, prompt, tool_definitions, tool_result
+from toolfs.format.gemini import (
+    GeminiFunctionDeclaration,
+    GeminiFunctionResponse,
+    GeminiParameter,
+    GeminiParameters,
+    GeminiTool,
+    GeminiToolResult,
+)
+from toolfs.format.json import JsonHints, JsonTool
+from toolfs.format.mcp import (
+    McpAnnotations,
+    McpContent,
+    McpImageContent,
+    McpTextContent,
+    McpTool,
+    McpToolResult,
+    McpTools,
+)
+from toolfs.format.openai import (
+    OpenAIChatTool,
+    OpenAIChatToolMessage,
+    OpenAIFunction,
+    OpenAIFunctionCallOutput,
+    OpenAIInputImage,
+    OpenAIInputText,
+    OpenAITool,
+)
+from toolfs.format.reply import Reply, ReplyError
+from toolfs.format.schema import Property, Schema
+
+__all__ = [
+    "AnthropicBlock",
+    "AnthropicImageBlock",
+    "AnthropicImageSource",
+    "AnthropicTextBlock",
+    "AnthropicTool",
+    "AnthropicToolResult",
+    "Definition",
+    "DefinitionError",
+    "Format",
+    "GeminiFunctionDeclaration",
+    "GeminiFunctionResponse",
+    "GeminiParameter",
+    "GeminiParameters",
+    "GeminiTool",
+    "GeminiToolResult",
+    "JsonHints",
+    "JsonTool",
+    "McpAnnotations",
+    "McpContent",
+    "McpImageContent",
+    "McpTextContent",
+    "McpTool",
+    "McpToolResult",
+    "McpTools",
+    "OpenAIChatTool",
+    "OpenAIChatToolMessage",
+    "OpenAIFunction",
+    "OpenAIFunctionCallOutput",
+    "OpenAIInputImage",
+    "OpenAIInputText",
+    "OpenAITool",
+    "Property",
+    "Reply",
+    "ReplyError",
+    "ResultFormat",
+    "Schema",
+    "prompt",
+    "tool_definitions",
+    "tool_result",
+]

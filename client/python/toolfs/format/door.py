@@ -1,0 +1,118 @@
+"""One function for each thing, whatever the format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, overload
+
+from toolfs.format import anthropic, gemini, json, mcp, openai
+from toolfs.format.definition import Definition
+from toolfs.format.reply import Reply
+from toolfs.v1 import tool_pb2
+
+ResultFormat = Literal["anthropic", "openai", "openai-chat", "gemini", "mcp"]
+"""A form that a result can have."""
+
+Format = Literal["json"] | ResultFormat
+"""A form that definitions can have."""
+
+Tools = Iterable[tool_pb2.ToolDefinition]
+
+
+@overload
+def tool_definitions(tools: Tools, format: Literal["json"], strict: bool = False) -> list[json.JsonTool]: ...
+@overload
+def tool_definitions(
+    tools: Tools, format: Literal["anthropic"], strict: bool = False
+) -> list[anthropic.AnthropicTool]: ...
+@overload
+def tool_definitions(tools: Tools, format: Literal["openai"], strict: bool = False) -> list[openai.OpenAITool]: ...
+@overload
+def tool_definitions(
+    tools: Tools, format: Literal["openai-chat"], strict: bool = False
+) -> list[openai.OpenAIChatTool]: ...
+@overload
+def tool_definitions(tools: Tools, format: Literal["gemini"], strict: bool = False) -> list[gemini.GeminiTool]: ...
+@overload
+def tool_definitions(tools: Tools, format: Literal["mcp"], strict: bool = False) -> mcp.McpTools: ...
+@overload
+def tool_definitions(tools: Tools, format: Format, strict: bool = False) -> object: ...
+def tool_definitions(tools: Tools, format: Format, strict: bool = False) -> object:
+    """The tools as a model is told of them: what ``toolfs tools --format FORMAT`` prints.
+
+    :param tools: the definitions of a server, in the order in which models should see them.
+    :param strict: the strict form of the schemas: all arguments are required, optional ones may be null. The mark that
+        asks the model's side to keep to it is set where the format has one. ``json`` has both forms in any case.
+    :raises DefinitionError: a newer server's schema that this package cannot put into another form.
+    :raises ValueError: there is no such format.
+    """
+    definitions = [Definition.of(tool) for tool in tools]
+    if format == "json":
+        return json.definitions(definitions)
+    if format == "anthropic":
+        return anthropic.definitions(definitions, strict)
+    if format == "openai":
+        return openai.responses_definitions(definitions, strict)
+    if format == "openai-chat":
+        return openai.chat_definitions(definitions, strict)
+    if format == "gemini":
+        return gemini.definitions(definitions, strict)
+    if format == "mcp":
+        return mcp.definitions(definitions, strict)
+    raise ValueError(
+        f"there is no format `{format}` of tools: use `json`, `anthropic`, `openai`, `openai-chat`, `gemini` or `mcp`"
+    )
+
+
+def prompt(tools: Tools) -> str:
+    """The sections for the system prompt, joined: they teach what a schema cannot.
+
+    :param tools: the definitions of a server, in the order in which models should see them.
+    """
+    # Each section ends with a newline; an empty line goes between two.
+    return "\n".join(tool.prompt_section for tool in tools)
+
+
+@overload
+def tool_result(
+    reply: Reply, format: Literal["anthropic"], *, id: str | None = None, name: str | None = None
+) -> anthropic.AnthropicToolResult: ...
+@overload
+def tool_result(
+    reply: Reply, format: Literal["openai"], *, id: str | None = None, name: str | None = None
+) -> openai.OpenAIFunctionCallOutput: ...
+@overload
+def tool_result(
+    reply: Reply, format: Literal["openai-chat"], *, id: str | None = None, name: str | None = None
+) -> openai.OpenAIChatToolMessage: ...
+@overload
+def tool_result(
+    reply: Reply, format: Literal["gemini"], *, id: str | None = None, name: str | None = None
+) -> gemini.GeminiToolResult: ...
+@overload
+def tool_result(
+    reply: Reply, format: Literal["mcp"], *, id: str | None = None, name: str | None = None
+) -> mcp.McpToolResult: ...
+@overload
+def tool_result(reply: Reply, format: ResultFormat, *, id: str | None = None, name: str | None = None) -> object: ...
+def tool_result(reply: Reply, format: ResultFormat, *, id: str | None = None, name: str | None = None) -> object:
+    """A reply as the SDK of a model's interface takes the result of a tool.
+
+    :param id: the model's identifier of the call. Absent means the ``tool_call_id`` that the call was made with.
+        ``mcp`` has none, and ``gemini`` needs none.
+    :param name: the name of the function that was called. ``gemini`` needs it; the others have none.
+    :raises ValueError: there is no such format, or what it needs is missing.
+    """
+    if format == "anthropic":
+        return anthropic.result(reply, id)
+    if format == "openai":
+        return openai.responses_result(reply, id)
+    if format == "openai-chat":
+        return openai.chat_result(reply, id)
+    if format == "gemini":
+        return gemini.result(reply, id, name)
+    if format == "mcp":
+        return mcp.result(reply)
+    raise ValueError(
+        f"there is no format `{format}` of results: use `anthropic`, `openai`, `openai-chat`, `gemini` or `mcp`"
+    )
