@@ -1,0 +1,116 @@
+/**
+ * A flat JSON Schema as a value: an object of scalars.
+ *
+ * Reading one is the check that it is flat. A keyword that some model's side would not take (`$ref`, `anyOf`, `format`,
+ * `pattern`, lengths) is refused by name, so that no form loses a rule in silence.
+ */
+/** The type of an argument, in the words of JSON Schema. */
+export type ScalarType = "string" | "integer" | "number" | "boolean";
+
+/** One argument. The second form of `type` is for an argument that may be null. */
+export type PropertySchema = {
+  type: ScalarType | [ScalarType, "null"];
+  description: string;
+  minimum?: number;
+  default?: unknown;
+};
+
+/** The schema of a tool's arguments. Its properties keep the order in which models should see them. */
+export type InputSchema = {
+  type: "object";
+  properties: { [name: string]: PropertySchema };
+  required: string[];
+  additionalProperties: boolean;
+};
+
+/** Reads the schema of a tool. Throws a `TypeError` that names the tool and what about the schema is not flat. */
+export function parseSchema(tool: string, json: string): InputSchema {
+  try {
+    return schemaOf(JSON.parse(json));
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const message = `the schema of \`${tool}\` is not flat, and cannot be put into another form: ${reason}`;
+    throw new TypeError(message, { cause });
+  }
+}
+
+/** The scalar that an argument holds when it is not null. */
+export function scalarOf(property: PropertySchema): ScalarType {
+  return typeof property.type === "string" ? property.type : property.type[0];
+}
+
+/** Whether an argument may be null. */
+export function isNullable(property: PropertySchema): boolean {
+  return typeof property.type !== "string";
+}
+
+function schemaOf(value: unknown): InputSchema {
+  const schema = objectOf("the schema", value);
+  refuseOthers("the schema", schema, ["type", "properties", "required", "additionalProperties"]);
+  if (schema.type !== "object") {
+    throw new TypeError("the schema's `type` is not `object`");
+  }
+  const properties = Object.entries(objectOf("`properties`", schema.properties));
+  if (!Array.isArray(schema.required) || !schema.required.every((name) => typeof name === "string")) {
+    throw new TypeError("the schema's `required` is not a list of names");
+  }
+  if (typeof schema.additionalProperties !== "boolean") {
+    throw new TypeError("the schema's `additionalProperties` is not true or false");
+  }
+  return {
+    type: "object",
+    properties: Object.fromEntries(properties.map(([name, property]) => [name, propertyOf(name, property)])),
+    required: schema.required,
+    additionalProperties: schema.additionalProperties,
+  };
+}
+
+function propertyOf(name: string, value: unknown): PropertySchema {
+  const where = `\`${name}\``;
+  const property = objectOf(where, value);
+  refuseOthers(where, property, ["type", "description", "minimum", "default"]);
+  if (typeof property.description !== "string") {
+    throw new TypeError(`${where} has no \`description\``);
+  }
+  const schema: PropertySchema = { type: typesOf(where, property.type), description: property.description };
+  if (property.minimum !== undefined) {
+    if (typeof property.minimum !== "number") {
+      throw new TypeError(`the \`minimum\` of ${where} is not a number`);
+    }
+    schema.minimum = property.minimum;
+  }
+  // A default of null says what its absence says.
+  if (property.default !== undefined && property.default !== null) {
+    schema.default = property.default;
+  }
+  return schema;
+}
+
+function typesOf(where: string, value: unknown): PropertySchema["type"] {
+  if (isScalarType(value)) {
+    return value;
+  }
+  if (Array.isArray(value) && value.length === 2 && isScalarType(value[0]) && value[1] === "null") {
+    return [value[0], "null"];
+  }
+  throw new TypeError(`the \`type\` of ${where} is neither a scalar nor a scalar that may be null`);
+}
+
+function isScalarType(value: unknown): value is ScalarType {
+  return value === "string" || value === "integer" || value === "number" || value === "boolean";
+}
+
+function objectOf(where: string, value: unknown): { [key: string]: unknown } {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new TypeError(`${where} is not an object`);
+  }
+  return value as { [key: string]: unknown };
+}
+
+function refuseOthers(where: string, object: { [key: string]: unknown }, known: string[]): void {
+  for (const keyword of Object.keys(object)) {
+    if (!known.includes(keyword)) {
+      throw new TypeError(`${where} has the keyword \`${keyword}\``);
+    }
+  }
+}
