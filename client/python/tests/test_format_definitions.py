@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import get_args
 
 import pytest
-
 from format_server import definitions, printed, server
+
 from toolfs.format import DefinitionError, Format, ResultFormat, prompt, tool_definitions
 from toolfs.v1 import tool_pb2
 
@@ -100,5 +99,5 @@ def test_hints_that_a_server_does_not_tell_are_read_as_the_most_careful_ones() -
 
 
 def test_a_format_that_does_not_exist() -> None:
-    with pytest.raises(ValueError, match="`openai-responses`.*`openai-chat`"):
+    with pytest.raises(ValueError, match=r"`json`.*`mcp`, not `openai-responses`"):
         tool_definitions([], "openai-responses")  # type: ignore[call-overload]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toolfs.format import ResultFormat, tool_result
+from toolfs.reply import ModelReply, decode_reply
 from toolfs.v1 import error_pb2, tool_pb2
 
 PNG = tool_pb2.ContentBlock(image=tool_pb2.ImageBlock(mime_type="image/png", data=b"\x89PNG\xff"))
@@ -12,20 +13,21 @@ TIFF = tool_pb2.ContentBlock(image=tool_pb2.ImageBlock(mime_type="image/tiff", d
 # As an older package sees a kind that came later: no arm of the block is set.
 NEWER = tool_pb2.ContentBlock()
 BASE64 = "iVBOR/8="
-NOT_SHOWN = "(an image of type `image/png` and 5 bytes, which cannot be shown here)"
-TIFF_NOT_SHOWN = "(an image of type `image/tiff` and 4 bytes, which cannot be shown here)"
+NOT_SHOWN = "(a picture that cannot be shown here: image/png, 5 bytes)"
+TIFF_NOT_SHOWN = "(a picture that cannot be shown here: image/tiff, 4 bytes)"
 
 
-def reply(*content: str | tool_pb2.ContentBlock, is_error: bool = False) -> tool_pb2.ExecuteResponse:
+def reply(*content: str | tool_pb2.ContentBlock, is_error: bool = False) -> ModelReply:
     blocks = [tool_pb2.ContentBlock(text=block) if isinstance(block, str) else block for block in content]
     response = tool_pb2.ExecuteResponse(tool_call_id="call_1", content=blocks, is_error=is_error)
     if is_error:
         response.error.CopyFrom(error_pb2.FsError(reason="FS_NEWER", message="something new"))
-    return response
+    return decode_reply(response)
 
 
 SUCCESS = reply("1: a\n\n(lines 1-1 of 1)")
 REFUSED = reply("FS_NOT_FOUND: no such file", is_error=True)
+ANONYMOUS = decode_reply(tool_pb2.ExecuteResponse(content=[tool_pb2.ContentBlock(text="a")]))
 PICTURED = reply("a picture:", PNG, NEWER, "and its end")
 PICTURED_ERROR = reply("FS_NEWER: look", PNG, is_error=True)
 
@@ -54,7 +56,7 @@ def mcp(*content: object, is_error: bool = False) -> object:
     return {"content": list(content), "isError": is_error}
 
 
-CASES: list[tuple[str, ResultFormat, tool_pb2.ExecuteResponse, object]] = [
+CASES: list[tuple[str, ResultFormat, ModelReply, object]] = [
     ("a success", "anthropic", SUCCESS, anthropic(text("1: a\n\n(lines 1-1 of 1)"))),
     ("a success", "openai", SUCCESS, openai("1: a\n\n(lines 1-1 of 1)")),
     ("a success", "openai-chat", SUCCESS, chat("1: a\n\n(lines 1-1 of 1)")),
@@ -124,8 +126,8 @@ CASES: list[tuple[str, ResultFormat, tool_pb2.ExecuteResponse, object]] = [
     ("nothing but a kind that came later", "openai-chat", reply(NEWER), chat("")),
     ("nothing but a kind that came later", "gemini", reply(NEWER), gemini({"output": ""})),
     ("nothing but a kind that came later", "mcp", reply(NEWER), mcp()),
-    # The Messages API refuses an empty text, and an error without a text.
-    ("an empty text", "anthropic", reply(""), anthropic()),
+    # The Messages API refuses a blank text, and an error without a text.
+    ("a blank text", "anthropic", reply("", " \n"), anthropic()),
     (
         "a failure that says nothing",
         "anthropic",
@@ -142,7 +144,7 @@ CASES: list[tuple[str, ResultFormat, tool_pb2.ExecuteResponse, object]] = [
     [case[1:] for case in CASES],
     ids=[f"{title} in {format}" for title, format, _, _ in CASES],
 )
-def test_a_result_that_differs(format: ResultFormat, reply: tool_pb2.ExecuteResponse, expected: object) -> None:
+def test_a_result_that_differs(format: ResultFormat, reply: ModelReply, expected: object) -> None:
     assert tool_result(reply, format, name="read") == expected
 
 
@@ -154,25 +156,21 @@ def test_an_id_that_is_given_is_not_used(format: ResultFormat) -> None:
 
 @pytest.mark.parametrize("format", ["anthropic", "openai", "openai-chat"])
 def test_a_result_that_answers_no_call(format: ResultFormat) -> None:
-    anonymous = tool_pb2.ExecuteResponse(content=[tool_pb2.ContentBlock(text="a")])
-
-    with pytest.raises(ValueError, match="`id`.*`tool_call_id`"):
-        tool_result(anonymous, format)
+    with pytest.raises(ValueError, match=r"`id`.*`tool_call_id`"):
+        tool_result(ANONYMOUS, format)
 
 
 def test_gemini_takes_a_result_without_an_id() -> None:
-    anonymous = tool_pb2.ExecuteResponse(content=[tool_pb2.ContentBlock(text="a")])
-
-    assert tool_result(anonymous, "gemini", name="read") == {
+    assert tool_result(ANONYMOUS, "gemini", name="read") == {
         "function_response": {"name": "read", "response": {"output": "a"}}
     }
 
 
 def test_gemini_is_not_told_which_function_answers() -> None:
-    with pytest.raises(ValueError, match="`name`"):
+    with pytest.raises(ValueError, match=r"`name`"):
         tool_result(SUCCESS, "gemini")
 
 
 def test_a_form_of_results_that_does_not_exist() -> None:
-    with pytest.raises(ValueError, match="`json`.*`anthropic`"):
+    with pytest.raises(ValueError, match=r"`anthropic`.*`mcp`, not `json`"):
         tool_result(SUCCESS, "json")  # type: ignore[call-overload]

@@ -1,18 +1,16 @@
 """The door of the model: tools and results in the forms that models' programming interfaces take.
 
 Everything here is a pure function of messages that a server sent; nothing is fetched, and no SDK is imported.
-The forms are plain dictionaries, typed by ``TypedDict`` classes of this package, and are accepted by each SDK as they are:
+The forms are plain dictionaries, typed by `TypedDict` classes of this package; each SDK takes them as they are.
 
-=============== ==================================== =============================================
-format          a tool's definition is for           a result is
-=============== ==================================== =============================================
-``anthropic``   ``tools`` of the Messages API        a block ``tool_result``
-``openai``      ``tools`` of the Responses API       an item ``function_call_output``
-``openai-chat`` ``tools`` of Chat Completions        a message of the role ``tool``
-``gemini``      ``tools`` of the Gemini API          a part ``function_response``
-``mcp``         the result of ``tools/list``         the result of ``tools/call``
-``json``        programs: all that there is to know  (none)
-=============== ==================================== =============================================
+| format | a tool's definition is for | a result is |
+| --- | --- | --- |
+| `anthropic` | `tools` of the Messages API | a block `tool_result` |
+| `openai` | `tools` of the Responses API | an item `function_call_output` |
+| `openai-chat` | `tools` of Chat Completions | a message of the role `tool` |
+| `gemini` | `tools` of the Gemini API | a part `function_response` |
+| `mcp` | the result of `tools/list` | the result of `tools/call` |
+| `json` | programs: all that there is to know | not there |
 """
 
 from toolfs.format.anthropic import (
@@ -52,7 +50,6 @@ from toolfs.format.openai import (
     OpenAIInputText,
     OpenAITool,
 )
-from toolfs.format.reply import Reply, ReplyError
 from toolfs.format.schema import Property, Schema
 
 __all__ = [
@@ -88,8 +85,6 @@ __all__ = [
     "OpenAIInputText",
     "OpenAITool",
     "Property",
-    "Reply",
-    "ReplyError",
     "ResultFormat",
     "Schema",
     "prompt",

@@ -1,15 +1,15 @@
-"""``tools`` and ``tool_result`` of Anthropic's Messages API."""
+"""`tools` and `tool_result` of Anthropic's Messages API."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Literal, TypedDict
 
+from toolfs.content import ContentBlock, ImageBlock, TextBlock
 from toolfs.format import reply as replies
 from toolfs.format.definition import Definition
-from toolfs.format.reply import Reply
 from toolfs.format.schema import Schema
-from toolfs.v1 import tool_pb2
+from toolfs.reply import ModelReply
 
 ImageType = Literal["image/jpeg", "image/png", "image/gif", "image/webp"]
 """The types of pictures that the API takes."""
@@ -22,7 +22,7 @@ class _ToolAlways(TypedDict):
 
 
 class AnthropicTool(_ToolAlways, total=False):
-    """A tool of ``messages.create``. ``strict`` is absent where it is not asked for: older models refuse the mark."""
+    """A tool of `messages.create`. `strict` is absent where it is not asked for: older models refuse the mark."""
 
     strict: bool
 
@@ -67,11 +67,11 @@ def definitions(tools: Iterable[Definition], strict: bool) -> list[AnthropicTool
     return [_tool(tool, strict) for tool in tools]
 
 
-def result(reply: Reply, id: str | None) -> AnthropicToolResult:
-    """The result of the call ``id``."""
+def result(reply: ModelReply, id: str | None) -> AnthropicToolResult:
+    """The result of the call `id`."""
     # Where a result is an error the API takes nothing but text.
     show = _text if reply.is_error else _block
-    content = [show(piece) for piece in replies.blocks(reply)]
+    content = [show(block) for block in replies.blocks(reply)]
     return AnthropicToolResult(
         type="tool_result", tool_use_id=replies.call_id(reply, id), content=content, is_error=reply.is_error
     )
@@ -84,15 +84,15 @@ def _tool(tool: Definition, strict: bool) -> AnthropicTool:
     return made
 
 
-def _text(piece: str | tool_pb2.ImageBlock) -> AnthropicBlock:
-    return AnthropicTextBlock(type="text", text=piece if isinstance(piece, str) else replies.told(piece))
+def _text(block: ContentBlock) -> AnthropicBlock:
+    return AnthropicTextBlock(type="text", text=replies.told(block))
 
 
-def _block(piece: str | tool_pb2.ImageBlock) -> AnthropicBlock:
-    media_type = None if isinstance(piece, str) else _image_type(piece.mime_type)
-    if isinstance(piece, str) or media_type is None:
-        return _text(piece)
-    source = AnthropicImageSource(type="base64", media_type=media_type, data=replies.base64_of(piece))
+def _block(block: ContentBlock) -> AnthropicBlock:
+    media_type = _image_type(block.mime_type) if isinstance(block, ImageBlock) else None
+    if isinstance(block, TextBlock) or media_type is None:
+        return _text(block)
+    source = AnthropicImageSource(type="base64", media_type=media_type, data=replies.base64_of(block))
     return AnthropicImageBlock(type="image", source=source)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from toolfs.error import ToolfsError
 from toolfs.format import schema
 from toolfs.format.schema import Schema
 from toolfs.v1 import tool_pb2
 
 
-class DefinitionError(ValueError):
+class DefinitionError(ToolfsError, ValueError):
     """A server's definition of a tool that this package cannot put into another form without losing something.
 
     It comes from a server that is newer than this package; a newer package knows the form.

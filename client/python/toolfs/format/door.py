@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, overload
+from typing import Literal, get_args, overload
 
+from toolfs.error import ArgumentError
 from toolfs.format import anthropic, gemini, json, mcp, openai
 from toolfs.format.definition import Definition
-from toolfs.format.reply import Reply
+from toolfs.reply import ModelReply
 from toolfs.v1 import tool_pb2
 
 ResultFormat = Literal["anthropic", "openai", "openai-chat", "gemini", "mcp"]
@@ -38,11 +39,11 @@ def tool_definitions(tools: Tools, format: Literal["mcp"], strict: bool = False)
 @overload
 def tool_definitions(tools: Tools, format: Format, strict: bool = False) -> object: ...
 def tool_definitions(tools: Tools, format: Format, strict: bool = False) -> object:
-    """The tools as a model is told of them: what ``toolfs tools --format FORMAT`` prints.
+    """The tools as a model is told of them: what `toolfs tools --format FORMAT` prints.
 
     :param tools: the definitions of a server, in the order in which models should see them.
     :param strict: the strict form of the schemas: all arguments are required, optional ones may be null. The mark that
-        asks the model's side to keep to it is set where the format has one. ``json`` has both forms in any case.
+        asks the model's side to keep to it is set where the format has one. `json` has both forms in any case.
     :raises DefinitionError: a newer server's schema that this package cannot put into another form.
     :raises ValueError: there is no such format.
     """
@@ -59,9 +60,7 @@ def tool_definitions(tools: Tools, format: Format, strict: bool = False) -> obje
         return gemini.definitions(definitions, strict)
     if format == "mcp":
         return mcp.definitions(definitions, strict)
-    raise ValueError(
-        f"there is no format `{format}` of tools: use `json`, `anthropic`, `openai`, `openai-chat`, `gemini` or `mcp`"
-    )
+    raise ArgumentError("format", f"must be {_one_of('json', *get_args(ResultFormat))}, not `{format}`")
 
 
 def prompt(tools: Tools) -> str:
@@ -75,32 +74,34 @@ def prompt(tools: Tools) -> str:
 
 @overload
 def tool_result(
-    reply: Reply, format: Literal["anthropic"], *, id: str | None = None, name: str | None = None
+    reply: ModelReply, format: Literal["anthropic"], *, id: str | None = None, name: str | None = None
 ) -> anthropic.AnthropicToolResult: ...
 @overload
 def tool_result(
-    reply: Reply, format: Literal["openai"], *, id: str | None = None, name: str | None = None
+    reply: ModelReply, format: Literal["openai"], *, id: str | None = None, name: str | None = None
 ) -> openai.OpenAIFunctionCallOutput: ...
 @overload
 def tool_result(
-    reply: Reply, format: Literal["openai-chat"], *, id: str | None = None, name: str | None = None
+    reply: ModelReply, format: Literal["openai-chat"], *, id: str | None = None, name: str | None = None
 ) -> openai.OpenAIChatToolMessage: ...
 @overload
 def tool_result(
-    reply: Reply, format: Literal["gemini"], *, id: str | None = None, name: str | None = None
+    reply: ModelReply, format: Literal["gemini"], *, id: str | None = None, name: str | None = None
 ) -> gemini.GeminiToolResult: ...
 @overload
 def tool_result(
-    reply: Reply, format: Literal["mcp"], *, id: str | None = None, name: str | None = None
+    reply: ModelReply, format: Literal["mcp"], *, id: str | None = None, name: str | None = None
 ) -> mcp.McpToolResult: ...
 @overload
-def tool_result(reply: Reply, format: ResultFormat, *, id: str | None = None, name: str | None = None) -> object: ...
-def tool_result(reply: Reply, format: ResultFormat, *, id: str | None = None, name: str | None = None) -> object:
+def tool_result(
+    reply: ModelReply, format: ResultFormat, *, id: str | None = None, name: str | None = None
+) -> object: ...
+def tool_result(reply: ModelReply, format: ResultFormat, *, id: str | None = None, name: str | None = None) -> object:
     """A reply as the SDK of a model's interface takes the result of a tool.
 
-    :param id: the model's identifier of the call. Absent means the ``tool_call_id`` that the call was made with.
-        ``mcp`` has none, and ``gemini`` needs none.
-    :param name: the name of the function that was called. ``gemini`` needs it; the others have none.
+    :param id: the model's identifier of the call. Absent means the `tool_call_id` that the call was made with.
+        `mcp` has none, and `gemini` needs none.
+    :param name: the name of the function that was called. `gemini` needs it; the others have none.
     :raises ValueError: there is no such format, or what it needs is missing.
     """
     if format == "anthropic":
@@ -113,6 +114,8 @@ def tool_result(reply: Reply, format: ResultFormat, *, id: str | None = None, na
         return gemini.result(reply, id, name)
     if format == "mcp":
         return mcp.result(reply)
-    raise ValueError(
-        f"there is no format `{format}` of results: use `anthropic`, `openai`, `openai-chat`, `gemini` or `mcp`"
-    )
+    raise ArgumentError("format", f"must be {_one_of(*get_args(ResultFormat))}, not `{format}`")
+
+
+def _one_of(*names: str) -> str:
+    return ", ".join(f"`{name}`" for name in names[:-1]) + f" or `{names[-1]}`"

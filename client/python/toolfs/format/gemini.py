@@ -1,8 +1,8 @@
-"""``tools`` and ``function_response`` of Google's Gemini API.
+"""`tools` and `function_response` of Google's Gemini API.
 
-Its schemas are a subset of OpenAPI's: types are words of an enum in capitals, what may be null says so by a keyword, and
-nothing closes an object.
-Definitions are spelled as the API's JSON; a result is spelled as the SDK's own dictionaries, which hold bytes as bytes.
+Its schemas are a subset of OpenAPI's: types are words of an enum in capitals, what may be null says so by a keyword,
+and nothing closes an object.
+Definitions are spelled as the API's JSON; a result as the SDK's own dictionaries, which hold bytes as bytes.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, TypedDict
 
+from toolfs.content import TextBlock
+from toolfs.error import ArgumentError
 from toolfs.format import reply as replies
 from toolfs.format import schema as schemas
 from toolfs.format.definition import Definition
-from toolfs.format.reply import Reply
 from toolfs.format.schema import Property, Scalar, Schema
+from toolfs.reply import ModelReply
 
 Type = Literal["STRING", "INTEGER", "NUMBER", "BOOLEAN"]
 """The type of an argument."""
@@ -51,7 +53,7 @@ class GeminiFunctionDeclaration(TypedDict):
 
 
 class GeminiTool(TypedDict):
-    """A tool of ``GenerateContentConfig``: it declares all functions."""
+    """A tool of `GenerateContentConfig`: it declares all functions."""
 
     functionDeclarations: list[GeminiFunctionDeclaration]
 
@@ -75,7 +77,7 @@ class _FunctionResponseAlways(TypedDict):
 
 
 class GeminiFunctionResponse(_FunctionResponseAlways, total=False):
-    """The result of a call. ``response`` has the text as ``output``, or as ``error`` where the tool failed."""
+    """The result of a call. `response` has the text as `output`, or as `error` where the tool failed."""
 
     id: str
     parts: list[GeminiResponsePart]
@@ -98,18 +100,15 @@ def definitions(tools: Iterable[Definition], strict: bool) -> list[GeminiTool]:
     return [GeminiTool(functionDeclarations=declarations)]
 
 
-def result(reply: Reply, id: str | None, name: str | None) -> GeminiToolResult:
-    """The result of a call of the function ``name``.
-
-    :raises ValueError: there is no name.
-    """
+def result(reply: ModelReply, id: str | None, name: str | None) -> GeminiToolResult:
+    """The result of a call of the function `name`. Raises `ArgumentError` where there is no name."""
     if not name:
-        raise ValueError("the result needs the name of the function that was called: pass `name`")
+        raise ArgumentError("name", "is needed, that of the function which was called")
     pictures = replies.images(reply)
     # A picture has a place of its own here, so nothing stands for it in the text.
-    text = "\n".join(piece for piece in replies.blocks(reply) if isinstance(piece, str))
+    text = "\n".join(block.text for block in replies.blocks(reply) if isinstance(block, TextBlock))
     response = GeminiFunctionResponse(name=name, response={"error" if reply.is_error else "output": text})
-    found = id if id is not None else reply.tool_call_id
+    found = id or reply.tool_call_id
     if found:
         response["id"] = found
     if pictures:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, TypedDict
 
+from toolfs.content import ContentBlock, TextBlock
 from toolfs.format import reply as replies
 from toolfs.format.definition import Definition
-from toolfs.format.reply import Reply
 from toolfs.format.schema import Schema
-from toolfs.v1 import tool_pb2
+from toolfs.reply import ModelReply
 
 
 class McpAnnotations(TypedDict):
@@ -31,7 +31,7 @@ class McpTool(TypedDict):
 
 
 class McpTools(TypedDict):
-    """The result of ``tools/list``."""
+    """The result of `tools/list`."""
 
     tools: list[McpTool]
 
@@ -56,9 +56,9 @@ McpContent = McpTextContent | McpImageContent
 
 
 class McpToolResult(TypedDict):
-    """The result of ``tools/call``.
+    """The result of `tools/call`.
 
-    There is no ``structuredContent``: hosts may give it to the model in place of ``content``, and an outcome does not
+    There is no `structuredContent`: hosts may give it to the model in place of `content`, and an outcome does not
     hold what the model must read.
     """
 
@@ -86,12 +86,12 @@ def definitions(tools: Iterable[Definition], strict: bool) -> McpTools:
     )
 
 
-def result(reply: Reply) -> McpToolResult:
+def result(reply: ModelReply) -> McpToolResult:
     """The result of a call."""
-    return McpToolResult(content=[_content(piece) for piece in replies.blocks(reply)], isError=reply.is_error)
+    return McpToolResult(content=[_content(block) for block in replies.blocks(reply)], isError=reply.is_error)
 
 
-def _content(piece: str | tool_pb2.ImageBlock) -> McpContent:
-    if isinstance(piece, str):
-        return McpTextContent(type="text", text=piece)
-    return McpImageContent(type="image", data=replies.base64_of(piece), mimeType=piece.mime_type)
+def _content(block: ContentBlock) -> McpContent:
+    if isinstance(block, TextBlock):
+        return McpTextContent(type="text", text=block.text)
+    return McpImageContent(type="image", data=replies.base64_of(block), mimeType=block.mime_type)

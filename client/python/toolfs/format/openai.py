@@ -1,4 +1,4 @@
-"""``tools`` and results of OpenAI's two interfaces.
+"""`tools` and results of OpenAI's two interfaces.
 
 The Responses API has a function's parts beside its type and takes pictures in a result.
 The Chat Completions API has the parts in an object of their own and takes nothing but text.
@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, TypedDict
 
+from toolfs.content import ContentBlock, TextBlock
 from toolfs.format import reply as replies
 from toolfs.format.definition import Definition
-from toolfs.format.reply import Reply
 from toolfs.format.schema import Schema
-from toolfs.v1 import tool_pb2
+from toolfs.reply import ModelReply
 
 
 class OpenAITool(TypedDict):
-    """A tool of ``responses.create``."""
+    """A tool of `responses.create`."""
 
     type: Literal["function"]
     name: str
@@ -38,7 +38,7 @@ class OpenAIFunction(TypedDict):
 
 
 class OpenAIChatTool(TypedDict):
-    """A tool of ``chat.completions.create``."""
+    """A tool of `chat.completions.create`."""
 
     type: Literal["function"]
     function: OpenAIFunction
@@ -52,7 +52,7 @@ class OpenAIInputText(TypedDict):
 
 
 class OpenAIInputImage(TypedDict):
-    """A picture, as a ``data:`` URL."""
+    """A picture, as a `data:` URL."""
 
     type: Literal["input_image"]
     image_url: str
@@ -60,7 +60,7 @@ class OpenAIInputImage(TypedDict):
 
 
 class OpenAIFunctionCallOutput(TypedDict):
-    """An item of the next ``input``. ``output`` is a text unless there are pictures."""
+    """An item of the next `input`. `output` is a text unless there are pictures."""
 
     type: Literal["function_call_output"]
     call_id: str
@@ -102,21 +102,21 @@ def chat_definitions(tools: Iterable[Definition], strict: bool) -> list[OpenAICh
     ]
 
 
-def responses_result(reply: Reply, id: str | None) -> OpenAIFunctionCallOutput:
-    """The result of the call ``id`` for the Responses API."""
+def responses_result(reply: ModelReply, id: str | None) -> OpenAIFunctionCallOutput:
+    """The result of the call `id` for the Responses API."""
     output: str | list[OpenAIInputText | OpenAIInputImage] = replies.text(reply)
     if replies.images(reply):
-        output = [_item(piece) for piece in replies.blocks(reply)]
+        output = [_item(block) for block in replies.blocks(reply)]
     return OpenAIFunctionCallOutput(type="function_call_output", call_id=replies.call_id(reply, id), output=output)
 
 
-def chat_result(reply: Reply, id: str | None) -> OpenAIChatToolMessage:
-    """The result of the call ``id`` for the Chat Completions API."""
+def chat_result(reply: ModelReply, id: str | None) -> OpenAIChatToolMessage:
+    """The result of the call `id` for the Chat Completions API."""
     return OpenAIChatToolMessage(role="tool", tool_call_id=replies.call_id(reply, id), content=replies.text(reply))
 
 
-def _item(piece: str | tool_pb2.ImageBlock) -> OpenAIInputText | OpenAIInputImage:
-    if isinstance(piece, str):
-        return OpenAIInputText(type="input_text", text=piece)
-    url = f"data:{piece.mime_type};base64,{replies.base64_of(piece)}"
+def _item(block: ContentBlock) -> OpenAIInputText | OpenAIInputImage:
+    if isinstance(block, TextBlock):
+        return OpenAIInputText(type="input_text", text=block.text)
+    url = f"data:{block.mime_type};base64,{replies.base64_of(block)}"
     return OpenAIInputImage(type="input_image", image_url=url, detail="auto")

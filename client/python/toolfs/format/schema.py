@@ -1,7 +1,7 @@
 """A flat JSON Schema: an object of scalars.
 
 Reading one is the check that it is flat.
-A keyword that some model's side would not take (``$ref``, ``anyOf``, ``format``, ``pattern``, lengths) is refused by
+A keyword that some model's side would not take (`$ref`, `anyOf`, `format`, `pattern`, lengths) is refused by
 name, since leaving it out would tell a model less than the server meant.
 """
 
@@ -26,7 +26,7 @@ class _PropertyAlways(TypedDict):
 class Property(_PropertyAlways, total=False):
     """One argument.
 
-    ``type`` is a scalar, or a list of a scalar and ``null`` where the argument may be null.
+    `type` is a scalar, or a list of a scalar and `null` where the argument may be null.
     """
 
     minimum: int | float
