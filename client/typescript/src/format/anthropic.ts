@@ -41,20 +41,23 @@ export function anthropicTools(tools: readonly Definition[], strict: boolean): A
 
 /** The answer to the call that the model named `id`. */
 export function anthropicResult(answer: Answer, id: string): AnthropicToolResult {
+  // Where a result is an error, the service takes nothing but text.
+  const contentOf = answer.isError ? toldOf : shownOf;
   return {
     type: "tool_result",
     tool_use_id: id,
     content: blocksOf(answer).map(contentOf),
-    is_error: answer.isError ?? false,
+    is_error: answer.isError,
   };
 }
 
-function contentOf(block: ContentBlock): AnthropicContent {
-  if (block.type === "text") {
-    return { type: "text", text: block.text };
-  }
-  if (!isImageType(block.mimeType)) {
-    return { type: "text", text: noteOf(block) };
+function toldOf(block: ContentBlock): AnthropicContent {
+  return { type: "text", text: block.type === "text" ? block.text : noteOf(block) };
+}
+
+function shownOf(block: ContentBlock): AnthropicContent {
+  if (block.type === "text" || !isImageType(block.mimeType)) {
+    return toldOf(block);
   }
   return { type: "image", source: { type: "base64", media_type: block.mimeType, data: base64Of(block) } };
 }

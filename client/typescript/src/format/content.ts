@@ -6,25 +6,34 @@ export interface Answer {
   readonly content: readonly ContentBlock[];
   /** Whether the tool refused or failed. */
   readonly isError: boolean;
+  /** The failure. */
+  readonly error?: { readonly reason: string; readonly message: string } | undefined;
   /** The model's own id of the call; empty where none was given. */
   readonly toolCallId: string;
 }
 
 type Picture = Extract<ContentBlock, { type: "image" }>;
 
-/** The blocks that say something. An empty text is left out: there are services that refuse one. */
+/**
+ * The blocks that say something. An empty text is left out: there are services that refuse one.
+ * A failure that says nothing is told by its error, since a model must hear of it.
+ */
 export function blocksOf(answer: Answer): ContentBlock[] {
-  return answer.content.filter((block) => block.type !== "text" || block.text !== "");
+  const blocks = answer.content.filter((block) => block.type !== "text" || block.text !== "");
+  if (blocks.length === 0 && answer.isError && answer.error !== undefined) {
+    return [{ type: "text", text: `${answer.error.reason}: ${answer.error.message}` }];
+  }
+  return blocks;
 }
 
-/** The texts as one. A picture is stood for by a line that says what the model cannot see here. */
+/** The texts as one. A line stands for each picture and says what the model cannot see. */
 export function textOf(blocks: readonly ContentBlock[]): string {
   return blocks.map((block) => (block.type === "text" ? block.text : noteOf(block))).join("\n");
 }
 
-/** What a model is told in place of a picture that its service does not take. */
+/** What a model is told in the place of a picture that its service does not take. */
 export function noteOf(picture: Picture): string {
-  return `(a picture that cannot be shown here: ${picture.mimeType}, ${picture.data.byteLength} bytes)`;
+  return `(an image of type \`${picture.mimeType}\` and ${picture.data.byteLength} bytes, which cannot be shown here)`;
 }
 
 /** The bytes of a picture in Base64, padded. */

@@ -49,7 +49,7 @@ export function mcpTools(tools: readonly Definition[], strict: boolean): McpTool
 
 /** The answer to a call. The protocol's own envelope says which one. */
 export function mcpResult(answer: Answer): McpToolResult {
-  return { content: blocksOf(answer).map(contentOf), isError: answer.isError ?? false };
+  return { content: blocksOf(answer).map(contentOf), isError: answer.isError };
 }
 
 function contentOf(block: ContentBlock): McpContent {

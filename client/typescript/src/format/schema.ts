@@ -12,15 +12,15 @@ export type PropertySchema = {
   type: ScalarType | [ScalarType, "null"];
   description: string;
   minimum?: number;
-  default?: unknown;
+  default?: string | number | boolean;
 };
 
-/** The schema of a tool's arguments. Its properties keep the order in which models should see them. */
+/** The schema of a tool's arguments: a closed object, since the tools refuse what they do not know. Its properties keep the order in which models should see them. */
 export type InputSchema = {
   type: "object";
   properties: { [name: string]: PropertySchema };
   required: string[];
-  additionalProperties: boolean;
+  additionalProperties: false;
 };
 
 /** Reads the schema of a tool. Throws a `TypeError` that names the tool and what about the schema is not flat. */
@@ -54,14 +54,14 @@ function schemaOf(value: unknown): InputSchema {
   if (!Array.isArray(schema.required) || !schema.required.every((name) => typeof name === "string")) {
     throw new TypeError("the schema's `required` is not a list of names");
   }
-  if (typeof schema.additionalProperties !== "boolean") {
-    throw new TypeError("the schema's `additionalProperties` is not true or false");
+  if (schema.additionalProperties !== false) {
+    throw new TypeError("the schema's `additionalProperties` is not false");
   }
   return {
     type: "object",
     properties: Object.fromEntries(properties.map(([name, property]) => [name, propertyOf(name, property)])),
     required: schema.required,
-    additionalProperties: schema.additionalProperties,
+    additionalProperties: false,
   };
 }
 
@@ -81,6 +81,9 @@ function propertyOf(name: string, value: unknown): PropertySchema {
   }
   // A default of null says what its absence says.
   if (property.default !== undefined && property.default !== null) {
+    if (!isScalar(property.default)) {
+      throw new TypeError(`the \`default\` of ${where} is not a scalar`);
+    }
     schema.default = property.default;
   }
   return schema;
@@ -98,6 +101,10 @@ function typesOf(where: string, value: unknown): PropertySchema["type"] {
 
 function isScalarType(value: unknown): value is ScalarType {
   return value === "string" || value === "integer" || value === "number" || value === "boolean";
+}
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
 function objectOf(where: string, value: unknown): { [key: string]: unknown } {

@@ -73,7 +73,7 @@ check("a picture is lost, or its place", answer([text("before"), PNG, text("afte
   "openai-chat": {
     role: "tool",
     tool_call_id: "call_1",
-    content: "before\n(a picture that cannot be shown here: image/png, 4 bytes)\nafter",
+    content: "before\n(an image of type `image/png` and 4 bytes, which cannot be shown here)\nafter",
   },
   gemini: {
     functionResponse: {
@@ -95,8 +95,23 @@ check("a picture is lost, or its place", answer([text("before"), PNG, text("afte
 
 test("anthropic is sent a kind of picture that it refuses", () => {
   assert.deepEqual(toolResult(answer([SVG]), "anthropic").content, [
-    { type: "text", text: "(a picture that cannot be shown here: image/svg+xml, 1 bytes)" },
+    { type: "text", text: "(an image of type `image/svg+xml` and 1 bytes, which cannot be shown here)" },
   ]);
+});
+
+test("anthropic is sent a picture with an error, which it refuses", () => {
+  assert.deepEqual(toolResult(answer([text("no"), PNG], { isError: true }), "anthropic").content, [
+    { type: "text", text: "no" },
+    { type: "text", text: "(an image of type `image/png` and 4 bytes, which cannot be shown here)" },
+  ]);
+});
+
+test("a failure without words is told as nothing", () => {
+  const error = { reason: "FS_NOT_FOUND", message: "nothing is there" };
+  const failed = answer([text("")], { isError: true, error });
+  for (const format of ["anthropic", "openai", "openai-chat", "gemini", "mcp"] as const) {
+    assert.match(JSON.stringify(convert(failed, format)), /"FS_NOT_FOUND: nothing is there"/);
+  }
 });
 
 check("an empty text makes an empty block", answer([text(""), text("")]), {

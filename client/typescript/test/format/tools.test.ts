@@ -91,12 +91,14 @@ describe("a schema that is not flat goes on in another meaning", () => {
     [schemaOf('{"type":["null","null"],"description":""}'), "`type` of `path`"],
     [schemaOf('{"type":"string"}'), "`description`"],
     [schemaOf('{"type":"integer","description":"","minimum":"1"}'), "`minimum`"],
+    [schemaOf('{"type":"integer","description":"","default":[1]}'), "`default`"],
     [schemaOf('{"$ref":"#"}'), "`$ref`"],
     [schemaOf("true"), "`path` is not an object"],
     [schemaOf('{"type":"string","description":""}', ',"anyOf":[]'), "`anyOf`"],
     ['{"type":"array","properties":{},"required":[],"additionalProperties":false}', "`object`"],
     ['{"type":"object","properties":{},"required":[1],"additionalProperties":false}', "`required`"],
     ['{"type":"object","properties":{},"required":[]}', "`additionalProperties`"],
+    ['{"type":"object","properties":{},"required":[],"additionalProperties":true}', "`additionalProperties`"],
     ['{"type":"object","required":[],"additionalProperties":false}', "`properties`"],
   ];
   for (const [schema, word] of cases) {
