@@ -174,3 +174,9 @@ def test_gemini_is_not_told_which_function_answers() -> None:
 def test_a_form_of_results_that_does_not_exist() -> None:
     with pytest.raises(ValueError, match=r"`anthropic`.*`mcp`, not `json`"):
         tool_result(SUCCESS, "json")  # type: ignore[call-overload]
+
+
+def test_a_reply_that_does_not_know_its_forms() -> None:
+    assert SUCCESS.as_result("gemini", id="call_2", name="read") == tool_result(
+        SUCCESS, "gemini", id="call_2", name="read"
+    )

@@ -83,9 +83,9 @@ class ModelReply:
         `id` is the model's id of the call, by default the `tool_call_id` that was sent. `name` is the tool's name,
         which `gemini` wants.
         """
-        from toolfs.format import as_result
+        from toolfs.format import tool_result
 
-        return as_result(self, format, id=id, name=name)
+        return tool_result(self, format, id=id, name=name)
 
 
 def decode_reply(response: tool_pb2.ExecuteResponse) -> ModelReply:
