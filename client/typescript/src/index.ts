@@ -1,5 +1,7 @@
 /** The TypeScript client of toolfs: file tools for language-model agents, over gRPC. */
 export type { CallOptions, EditArguments, ReadArguments, WriteArguments } from "./call.js";
+export type { ConnectOptions, RequestOptions, Token } from "./caller.js";
+export { type Capabilities, type OpenSessionOptions, Toolfs } from "./client.js";
 export { CallReason, FsErrorCode, type StatusName } from "./code.js";
 export {
   CallError,
@@ -46,6 +48,7 @@ export {
   toolDefinitions,
   toolResult,
 } from "./format/index.js";
+export type { LocalOptions } from "./local.js";
 export { type Plain, toPlain } from "./plain.js";
 export type {
   ContentBlock,
@@ -57,3 +60,6 @@ export type {
   ToolResult,
   WriteResult,
 } from "./reply.js";
+export { DEFAULT_RETRY, type RetryPolicy } from "./retry.js";
+export { Session, type SessionEvent, type SessionInfo } from "./session.js";
+export { DEFAULT_MAX_MESSAGE_BYTES, type Tls, type TransportOptions } from "./transport.js";

@@ -1,0 +1,42 @@
+/** Where a server is: `unix:/path`, `HOST:PORT`, `http://HOST:PORT` or `https://HOST:PORT`. */
+import { ConnectError } from "./error.js";
+
+/** An address that was understood. */
+export type Address =
+  | { kind: "unix"; text: string; path: string }
+  | {
+      kind: "tcp";
+      text: string;
+      host: string;
+      port: number;
+      /** Whether the address itself asks for TLS. */
+      secure: boolean;
+    };
+
+/**
+ * Reads an address.
+ *
+ * @throws ConnectError for a text that is none.
+ */
+export function parseAddress(text: string): Address {
+  if (text.startsWith("unix:")) {
+    const path = text.slice("unix:".length).replace(/^\/\/(?=\/)/, "");
+    if (path === "") throw notAnAddress(text);
+    return { kind: "unix", text, path };
+  }
+  const match = /^(?:(https?):\/\/)?(\[[0-9a-fA-F:.]+\]|[^:/?#@\s[\]]+):([0-9]{1,5})\/?$/.exec(text);
+  const port = Number(match?.[3]);
+  if (match?.[2] === undefined || port < 1 || port > 65535) throw notAnAddress(text);
+  return { kind: "tcp", text, host: match[2].replace(/^\[|\]$/g, ""), port, secure: match[1] === "https" };
+}
+
+/** Whether what is sent there stays on this machine. */
+export function isLocal(address: Address): boolean {
+  if (address.kind === "unix") return true;
+  const { host } = address;
+  return host === "localhost" || host === "::1" || /^127(\.[0-9]{1,3}){3}$/.test(host);
+}
+
+function notAnAddress(text: string): ConnectError {
+  return new ConnectError(text, `\`${text}\` is no address: write \`unix:/path/to/socket\` or \`HOST:PORT\``);
+}

@@ -1,0 +1,205 @@
+/** How a call is made: token, deadline and retries around the transport. */
+import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+import { CallError, ConnectError, ToolfsError } from "./error.js";
+import { type ExecuteResponse, GetCapabilitiesRequestSchema, ToolService } from "./gen/toolfs/v1/tool_pb.js";
+import { Published } from "./gen/toolfs/v1/types_pb.js";
+import { DEFAULT_RETRY, RetryBudget, type RetryPolicy, retrying, SYSTEM_TIMING, type Timing } from "./retry.js";
+import { outOfTime, toToolfsError } from "./status.js";
+import { acquireTransport, refuseExposedToken, type SharedTransport, type TransportOptions } from "./transport.js";
+
+/** A bearer token, or what gives one for each try. */
+export type Token = string | (() => string | Promise<string>);
+
+/** How to connect, and what holds for every call. */
+export interface ConnectOptions extends TransportOptions {
+  /** Sent as `authorization: Bearer …`. Refused where it would travel unencrypted beyond this machine. */
+  token?: Token | undefined;
+  /** How long a call may take, with all its tries, that names no deadline of its own, in milliseconds. Default 60,000. */
+  deadlineMs?: number | undefined;
+  /** How often and how fast to try again; `false` never does. */
+  retry?: Partial<RetryPolicy> | false | undefined;
+}
+
+/** What goes with a call that is no tool's. */
+export interface RequestOptions {
+  /** How long to wait at most, with all tries, in milliseconds; the client's `deadlineMs` otherwise. */
+  deadlineMs?: number | undefined;
+  /** Gives the call up when it is aborted. */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * When a call may be sent again: always; where the server remembers its result under its `request_id`; or only when it
+ * was not sent at all.
+ */
+export type Repeat = "always" | "remembered" | "unsent";
+
+/** What gRPC can say: eight digits. */
+const MAX_TIMEOUT_MS = 99_999_999;
+
+/** Makes calls on a shared transport. */
+export class Caller {
+  readonly #shared: SharedTransport;
+  readonly #token: Token | undefined;
+  readonly #deadlineMs: number;
+  readonly #policy: RetryPolicy;
+  readonly #timing: Timing;
+  readonly #budget = new RetryBudget();
+  #remembers: boolean | undefined;
+  #closed = false;
+
+  /** @throws ConnectError for an address that is none, or that a token must not be sent to. */
+  constructor(address: string, options: ConnectOptions, timing: Timing = SYSTEM_TIMING) {
+    this.#shared = acquireTransport(address, options);
+    this.#token = options.token;
+    this.#deadlineMs = options.deadlineMs ?? 60_000;
+    this.#policy = options.retry === false ? { ...DEFAULT_RETRY, attempts: 1 } : { ...DEFAULT_RETRY, ...options.retry };
+    this.#timing = timing;
+    if (this.#token === undefined) return;
+    try {
+      refuseExposedToken(this.#shared);
+    } catch (error) {
+      this.#shared.release();
+      throw error;
+    }
+  }
+
+  /** Where calls go. */
+  get address(): string {
+    return this.#shared.address.text;
+  }
+
+  /** Gives the connection back. Calls in flight end when this was its last user. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#shared.release();
+  }
+
+  /**
+   * Makes a call with one answer.
+   *
+   * @param onRetry told before each try but the first, with what became of the one before
+   * @throws ToolfsError
+   */
+  unary<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    message: MessageShape<I>,
+    repeat: Repeat,
+    options: RequestOptions = {},
+    onRetry?: (failure: ToolfsError | undefined) => void,
+  ): Promise<MessageShape<O>> {
+    const { signal } = options;
+    const send = (timeoutMs: number) => this.#send(method, message, timeoutMs, signal);
+    const trial = {
+      send,
+      isTransient: method === (ToolService.method.execute as unknown) ? isTransientAnswer : never,
+      isRepeatable: (failure: ToolfsError | undefined, remainingMs: number) =>
+        this.#isRepeatable(repeat, failure, remainingMs, signal),
+    };
+    return retrying<MessageShape<O>>(trial, {
+      policy: this.#policy,
+      budget: this.#budget,
+      timing: this.#timing,
+      deadlineMs: options.deadlineMs ?? this.#deadlineMs,
+      signal,
+      onRetry,
+    });
+  }
+
+  /**
+   * Makes a call whose answers go on, without a deadline and without retries. Whoever stops reading ends it.
+   *
+   * @throws ToolfsError
+   */
+  async *stream<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodServerStreaming<I, O>,
+    message: MessageShape<I>,
+    signal?: AbortSignal,
+  ): AsyncGenerator<MessageShape<O>, void, undefined> {
+    const controller = new AbortController();
+    const abort = () => controller.abort(signal?.reason);
+    if (signal?.aborted) abort();
+    signal?.addEventListener("abort", abort);
+    try {
+      this.#refuseClosed();
+      const { transport } = this.#shared;
+      const header = await this.#header();
+      const input = (async function* () {
+        yield message;
+      })();
+      const response = await transport.stream(method, controller.signal, 0, header, input);
+      yield* response.message;
+    } catch (error) {
+      throw toToolfsError(error, { shared: this.#shared, signal });
+    } finally {
+      signal?.removeEventListener("abort", abort);
+      controller.abort();
+    }
+  }
+
+  async #send<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    message: MessageShape<I>,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<MessageShape<O>> {
+    try {
+      this.#refuseClosed();
+      // The transport reads 0 as none.
+      if (!(timeoutMs > 0)) throw outOfTime();
+      const limitMs = Math.min(Math.ceil(timeoutMs), MAX_TIMEOUT_MS);
+      const header = this.#token === undefined ? undefined : await this.#header();
+      const response = await this.#shared.transport.unary(method, signal, limitMs, header, message as never);
+      return response.message;
+    } catch (error) {
+      throw toToolfsError(error, { shared: this.#shared, signal });
+    }
+  }
+
+  #refuseClosed(): void {
+    if (this.#closed) throw new ToolfsError("the client is closed: connect again");
+  }
+
+  async #header(): Promise<Record<string, string> | undefined> {
+    const token = typeof this.#token === "function" ? await this.#token() : this.#token;
+    return token === undefined ? undefined : { authorization: `Bearer ${token}` };
+  }
+
+  #isRepeatable(
+    repeat: Repeat,
+    failure: ToolfsError | undefined,
+    remainingMs: number,
+    signal: AbortSignal | undefined,
+  ): boolean | Promise<boolean> {
+    if (failure instanceof ConnectError) return failure.retryable;
+    const isWorthIt = failure === undefined || (failure instanceof CallError && failure.status === "UNAVAILABLE");
+    if (!isWorthIt || repeat === "unsent") return false;
+    return repeat === "always" || this.#serverRemembers(remainingMs, signal);
+  }
+
+  /** Whether the server announces that it remembers results. Asked once, when the first retry is due. */
+  async #serverRemembers(remainingMs: number, signal: AbortSignal | undefined): Promise<boolean> {
+    if (this.#remembers !== undefined) return this.#remembers;
+    try {
+      const message = create(GetCapabilitiesRequestSchema);
+      const { requestIdWindow } = await this.#send(ToolService.method.getCapabilities, message, remainingMs, signal);
+      this.#remembers = requestIdWindow !== undefined && (requestIdWindow.seconds > 0n || requestIdWindow.nanos > 0);
+      return this.#remembers;
+    } catch {
+      // Unknown is no: the caller gets the failure that it is about.
+      return false;
+    }
+  }
+}
+
+function never(): boolean {
+  return false;
+}
+
+/** Whether a tool says that nothing happened and that the same call may succeed later. */
+function isTransientAnswer(message: object): boolean {
+  const { error } = message as ExecuteResponse;
+  return error !== undefined && error.retryable === true && error.published === Published.NO;
+}

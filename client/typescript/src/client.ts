@@ -1,0 +1,171 @@
+/** The client of one server. */
+import "./dispose.js";
+import { create } from "@bufbuild/protobuf";
+import { type CallOptions, jsonCall, wellFormed } from "./call.js";
+import { Caller, type ConnectOptions, type RequestOptions } from "./caller.js";
+import { ToolfsError } from "./error.js";
+import {
+  GetSessionRequestSchema,
+  ListSessionsRequestSchema,
+  OpenSessionRequestSchema,
+  SessionService,
+} from "./gen/toolfs/v1/session_pb.js";
+import {
+  GetCapabilitiesRequestSchema,
+  type GetCapabilitiesResponse,
+  ListToolsRequestSchema,
+  type ToolDefinition,
+  ToolService,
+} from "./gen/toolfs/v1/tool_pb.js";
+import { SessionMode } from "./gen/toolfs/v1/types_pb.js";
+import { type LocalOptions, type LocalServer, startLocalServer } from "./local.js";
+import { type Plain, toPlain } from "./plain.js";
+import { ModelReply } from "./reply.js";
+import { execute, Session, type SessionInfo } from "./session.js";
+
+/** What a new session asks for. */
+export interface OpenSessionOptions extends RequestOptions {
+  /** Where relative paths start; the first root otherwise. */
+  cwd?: string | undefined;
+  /** Directories to which the session is narrowed; all of the server's roots otherwise. */
+  roots?: readonly string[] | undefined;
+  /** Labels for operators. */
+  labels?: Readonly<Record<string, string>> | undefined;
+  /** Refuse every mutation. */
+  readOnly?: boolean | undefined;
+}
+
+/** What a server can do, and within which limits. */
+export type Capabilities = Plain<GetCapabilitiesResponse>;
+
+/**
+ * A client of one server. Make one per process: clients of the same address and options share a connection all the
+ * same.
+ */
+export class Toolfs implements AsyncDisposable {
+  readonly #caller: Caller;
+  readonly #server: LocalServer | undefined;
+
+  private constructor(caller: Caller, server?: LocalServer) {
+    this.#caller = caller;
+    this.#server = server;
+  }
+
+  /**
+   * A client of the server at `unix:/path` or `HOST:PORT`. The connection is made when the first call needs it, and
+   * again when a call finds it lost.
+   *
+   * @throws ConnectError for an address that is none, or that a token must not be sent to
+   */
+  static connect(address: string, options: ConnectOptions = {}): Toolfs {
+    return new Toolfs(new Caller(address, options));
+  }
+
+  /**
+   * Starts a server of this process's own on a private Unix socket, and connects to it. The server ends with the
+   * client, and with the process, however that ends.
+   *
+   * @throws LocalServerError when the command `toolfs` is not found, or does not start
+   */
+  static async local(options: LocalOptions): Promise<Toolfs> {
+    const server = await startLocalServer(options);
+    return new Toolfs(new Caller(server.address, options), server);
+  }
+
+  /** Where the server is. */
+  get address(): string {
+    return this.#caller.address;
+  }
+
+  /**
+   * The tools as the server describes them.
+   *
+   * @throws CallError
+   */
+  async toolDefinitions(options: RequestOptions = {}): Promise<readonly ToolDefinition[]> {
+    const method = ToolService.method.listTools;
+    return (await this.#caller.unary(method, create(ListToolsRequestSchema), "always", options)).tools;
+  }
+
+  /**
+   * What the server can do, and its limits.
+   *
+   * @throws CallError
+   */
+  async capabilities(options: RequestOptions = {}): Promise<Capabilities> {
+    const method = ToolService.method.getCapabilities;
+    return toPlain(await this.#caller.unary(method, create(GetCapabilitiesRequestSchema), "always", options));
+  }
+
+  /**
+   * Opens a session.
+   *
+   * @throws CallError with an `fsError` for a `cwd` or root that is no directory beneath the roots
+   */
+  async openSession(open: OpenSessionOptions = {}): Promise<Session> {
+    const labels: Record<string, string> = {};
+    for (const [name, value] of Object.entries(open.labels ?? {})) {
+      labels[wellFormed(name, "labels")] = wellFormed(value, "labels");
+    }
+    const message = create(OpenSessionRequestSchema, {
+      cwd: wellFormed(open.cwd, "cwd") ?? "",
+      roots: (open.roots ?? []).map((root) => wellFormed(root, "roots")),
+      labels,
+      mode: open.readOnly ? SessionMode.READ_ONLY : SessionMode.WORKSPACE_WRITE,
+    });
+    // Each call opens one more: it is sent again only when it was not sent at all.
+    const response = await this.#caller.unary(SessionService.method.openSession, message, "unsent", open);
+    if (response.session === undefined) throw new ToolfsError("an opened session came without its description");
+    return new Session(this.#caller, response.sessionId, response.session);
+  }
+
+  /**
+   * Goes on with a session that was opened before, perhaps by another process.
+   *
+   * @throws CallError with `SESSION_NOT_FOUND` when there is no such session (any more)
+   */
+  async resumeSession(id: string, options: RequestOptions = {}): Promise<Session> {
+    const key = { case: "sessionId" as const, value: wellFormed(id, "id") };
+    const message = create(GetSessionRequestSchema, { key });
+    const response = await this.#caller.unary(SessionService.method.getSession, message, "always", options);
+    if (response.session === undefined) throw new ToolfsError("a session came without its description");
+    return new Session(this.#caller, id, response.session);
+  }
+
+  /**
+   * The caller's open sessions, oldest first, fetched a page at a time.
+   *
+   * @param options `pageSize`: how many a page has, 1 to 1,000
+   * @throws CallError
+   */
+  async *listSessions(options: RequestOptions & { pageSize?: number } = {}): AsyncGenerator<SessionInfo, void> {
+    let pageToken = "";
+    do {
+      const message = create(ListSessionsRequestSchema, { pageSize: options.pageSize ?? 0, pageToken });
+      const page = await this.#caller.unary(SessionService.method.listSessions, message, "always", options);
+      for (const session of page.sessions) yield toPlain(session);
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+  }
+
+  /**
+   * Runs a call outside any session, exactly as a model produced it: under the observation policy it may read and
+   * create. What the tool refuses is content for the model, and is not thrown.
+   *
+   * @throws CallError when the call did not reach a tool
+   */
+  async call(name: string, args: object | string, options: CallOptions = {}): Promise<ModelReply> {
+    return new ModelReply(await execute(this.#caller, "", jsonCall(name, args), options));
+  }
+
+  /** Closes the client: the connection, unless another client shares it, and the server of local mode. */
+  async close(): Promise<void> {
+    this.#caller.close();
+    await this.#server?.stop();
+  }
+
+  /** The same as `close`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

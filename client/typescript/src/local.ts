@@ -1,0 +1,141 @@
+/**
+ * A server of this process's own.
+ *
+ * The server reads its standard input, a pipe that only this process holds, and ends when that ends: by `stop`, or with
+ * the process, even one that is killed.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { rmSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import type { Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ConnectOptions } from "./caller.js";
+import { LocalServerError } from "./error.js";
+
+/** How to start a server of one's own, and how to connect to it. */
+export interface LocalOptions extends Omit<ConnectOptions, "tls" | "token"> {
+  /** What is served: a directory or several, each `DIR` or `DIR=NAME` where agents see it under another name. */
+  root: string | readonly string[];
+  /** The command `toolfs`; otherwise what the environment variable `TOOLFS_BIN` names, otherwise `toolfs` on `PATH`. */
+  binary?: string | undefined;
+  /** `observation` (the server's default), `none`, or the address of a gate in another process. */
+  policy?: string | undefined;
+  /** Where sessions and observations are kept: `memory`, or a directory. Default `memory`. */
+  state?: string | undefined;
+  /** More arguments of `toolfs serve`. */
+  args?: readonly string[] | undefined;
+  /** How long the server may take to start, in milliseconds. Default 10,000. */
+  startTimeoutMs?: number | undefined;
+}
+
+/** A server that runs. */
+export interface LocalServer {
+  /** Where it listens. */
+  readonly address: string;
+  /** Its process. */
+  readonly pid: number;
+  /** Lets it finish the calls in flight, and waits until it has ended. */
+  stop(): Promise<void>;
+}
+
+/** How much of the server's standard error is kept, in characters. */
+const STDERR_KEPT = 16 << 10;
+
+/** How long a server may take to end: longer than the 10 s that it gives calls in flight. */
+const STOP_TIMEOUT_MS = 15_000;
+
+const HOW_TO_GET =
+  "name the command with the option `binary`, with the environment variable `TOOLFS_BIN`, or have `toolfs` on `PATH`; " +
+  "get it from a release of toolfs, or with `cargo install --path server/daemon` in its repository";
+
+/**
+ * Starts a server, and waits until it is ready.
+ *
+ * @throws LocalServerError when the command is not found, or ends or stays silent instead of being ready
+ */
+export async function startLocalServer(options: LocalOptions): Promise<LocalServer> {
+  const directory = await mkdtemp(join(tmpdir(), "toolfs-"));
+  const address = `unix:${join(directory, "toolfs.sock")}`;
+  const binary = options.binary ?? (process.env.TOOLFS_BIN || "toolfs");
+  // A group of its own: an interrupt at the terminal is for this process, which may still have calls to make.
+  const child = spawn(binary, argumentsOf(address, options), {
+    env: environment(),
+    stdio: ["pipe", "pipe", "pipe"],
+    detached: true,
+  });
+  // Writing to it is no use, and its end is seen elsewhere.
+  child.stdin.on("error", () => {});
+  const remove = () => rmSync(directory, { recursive: true, force: true });
+  process.once("exit", remove);
+  const stop = async () => {
+    await end(child);
+    process.off("exit", remove);
+    await rm(directory, { recursive: true, force: true });
+  };
+  try {
+    await ready(child, binary, options.startTimeoutMs ?? 10_000);
+  } catch (error) {
+    child.kill("SIGKILL");
+    await stop();
+    throw error;
+  }
+  // Neither the server nor what it says keeps this process alive.
+  child.unref();
+  for (const stream of [child.stdin, child.stdout, child.stderr]) (stream as unknown as Socket).unref();
+  return { address, pid: child.pid as number, stop };
+}
+
+function argumentsOf(address: string, options: LocalOptions): string[] {
+  const roots = typeof options.root === "string" ? [options.root] : options.root;
+  return [
+    "serve",
+    ...roots.flatMap((root) => ["--root", root]),
+    ...["--listen", address, "--state", options.state ?? "memory", "--until-stdin-closes"],
+    ...(options.policy === undefined ? [] : ["--policy", options.policy]),
+    ...(options.args ?? []),
+  ];
+}
+
+/** Settings of another server, which this process may have for its own ends, are not for this one. */
+function environment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("TOOLFS_")));
+}
+
+function ready(child: ChildProcess, binary: string, timeoutMs: number): Promise<void> {
+  let said = "";
+  let complained = "";
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    complained = (complained + text).slice(-STDERR_KEPT);
+  });
+  return new Promise((resolve, reject) => {
+    const fail = (message: string, cause?: unknown) => {
+      clearTimeout(timer);
+      const words = complained.trim();
+      reject(new LocalServerError(words === "" ? message : `${message}: ${words}`, { stderr: complained, cause }));
+    };
+    const timer = setTimeout(() => fail(`\`${binary}\` was not ready within ${timeoutMs} ms`), timeoutMs);
+    child.once("error", (error) => fail(`\`${binary}\` could not be run: ${HOW_TO_GET}`, error));
+    // Not `exit`: what it wrote last must have been read.
+    child.once("close", (code, signal) => fail(`\`${binary} serve\` ended with ${code ?? signal} before it was ready`));
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      said = said.slice(0, STDERR_KEPT) + text;
+      if (!/^toolfs ready:/m.test(said)) return;
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+function end(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
+    child.once("exit", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    child.ref();
+    child.stdin?.end();
+  });
+}
