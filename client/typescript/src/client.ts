@@ -4,6 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import { type CallOptions, jsonCall, wellFormed } from "./call.js";
 import { Caller, type ConnectOptions, type RequestOptions } from "./caller.js";
 import { ToolfsError } from "./error.js";
+import { promptOf, type ToolFormat, type ToolForms, type ToolsOptions, toolDefinitions } from "./format/tools.js";
 import {
   GetSessionRequestSchema,
   ListSessionsRequestSchema,
@@ -85,6 +86,28 @@ export class Toolfs implements AsyncDisposable {
   async toolDefinitions(options: RequestOptions = {}): Promise<readonly ToolDefinition[]> {
     const method = ToolService.method.listTools;
     return (await this.#caller.unary(method, create(ListToolsRequestSchema), "always", options)).tools;
+  }
+
+  /**
+   * The tools in the form that a model's programming interface wants: `anthropic`, `openai` (Responses), `openai-chat`,
+   * `gemini`, `mcp`, or `json` with all that there is to know.
+   *
+   * @throws CallError
+   */
+  async tools<Format extends ToolFormat>(
+    format: Format,
+    options: ToolsOptions & RequestOptions = {},
+  ): Promise<ToolForms[Format]> {
+    return toolDefinitions(await this.toolDefinitions(options), format, options);
+  }
+
+  /**
+   * What a model must be told in its system prompt beside the tools, in Markdown.
+   *
+   * @throws CallError
+   */
+  async prompt(options: RequestOptions = {}): Promise<string> {
+    return promptOf(await this.toolDefinitions(options));
   }
 
   /**

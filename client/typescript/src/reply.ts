@@ -1,6 +1,7 @@
 /** What comes back. */
 import { inspect } from "node:util";
 import { ToolError, ToolfsError } from "./error.js";
+import { type ResultFormat, type ResultForms, type ResultOptions, toolResult } from "./format/result.js";
 import type { EditOutcome, ExecuteResponse, ReadOutcome, WriteOutcome } from "./gen/toolfs/v1/tool_pb.js";
 import { type Plain, toPlain } from "./plain.js";
 
@@ -127,6 +128,16 @@ export class ModelReply extends Answer {
   get outcome(): Outcome | undefined {
     this.#outcome ??= outcomeOf(this.response);
     return this.#outcome;
+  }
+
+  /**
+   * The answer in the form in which a model's programming interface wants it.
+   *
+   * @param options `id` of the call, the given `toolCallId` by default; `name` of the tool, which Gemini wants
+   * @throws TypeError when the format wants what is not given
+   */
+  asResult<Format extends ResultFormat>(format: Format, ...options: ResultOptions<Format>): ResultForms[Format] {
+    return toolResult(this, format, ...options);
   }
 
   override toJSON(): object {
