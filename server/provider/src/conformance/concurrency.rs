@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex};
 
 use toolfs_core::error::{Code, Result};
 use toolfs_core::guard::{EditGuard, WriteGuard};
-use toolfs_core::version::Version;
 
 use super::call::{WINDOW, edit_request, running, write_request};
 use super::fixture::Fixture;
@@ -64,7 +63,7 @@ pub(super) async fn of_guarded_writes_from_one_version_one_wins(fixture: &Fixtur
     for round in 0..5 {
         let start = format!("start {round}");
         fixture.put("f", &start);
-        let guard = WriteGuard::ReplaceIfVersion(Version::of(start.as_bytes()));
+        let guard = WriteGuard::ReplaceIfVersion(fixture.version_of(start.as_bytes()));
         let content = |number| format!("writer {number}\n{}", filler().repeat(20));
         let results = all_at_once(fixture, 16, |provider, number| {
             let request = write_request(key.clone(), content(number), guard.clone());
@@ -97,7 +96,7 @@ pub(super) async fn of_guarded_edits_from_one_version_one_wins(fixture: &Fixture
     let content = distinct_lines(16);
     fixture.put("f", &content);
     let key = fixture.key("f").await;
-    let guard = EditGuard::ReplaceIfVersion(Version::of(content.as_bytes()));
+    let guard = EditGuard::ReplaceIfVersion(fixture.version_of(content.as_bytes()));
     let results = all_at_once(fixture, 16, |provider, number| {
         let (old, new) = (format!("line {number:02}"), format!("edited {number:02}"));
         let mut request = edit_request(key.clone(), &old, &new, false, guard.clone());
@@ -162,7 +161,7 @@ pub(super) async fn readers_see_whole_contents(fixture: &Fixture) {
     })
     .await;
     for report in results.into_iter().filter_map(Result::unwrap) {
-        let read = contents.iter().find(|content| Version::of(content.as_bytes()) == report.version);
+        let read = contents.iter().find(|content| fixture.version_of(content.as_bytes()) == report.version);
         let first_line = read.expect("the version is of one of the two").lines().next().unwrap();
         assert!(report.window.block.lines().all(|line| line.text == first_line));
         assert_eq!(report.summary.total_lines, 40_000);

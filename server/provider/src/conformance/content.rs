@@ -3,7 +3,6 @@
 use toolfs_core::error::{Code, ErrorKind};
 use toolfs_core::limit::LimitName;
 use toolfs_core::target::FileKind;
-use toolfs_core::version::Version;
 
 use super::call::{refused, running};
 use super::fixture::{Fixture, limits};
@@ -20,7 +19,7 @@ pub(super) async fn bytes_of_any_file_come_with_the_version_at_the_end(fixture: 
     fixture.put("f", &content);
     let read = fixture.bytes("f", ByteRange::WHOLE).await.unwrap();
     assert_eq!(read.size_bytes, 300_007);
-    assert_eq!(read.version, Some(Version::of(&content)));
+    assert_eq!(read.version, Some(fixture.version_of(&content)));
     assert!(read.content() == content);
 }
 
@@ -40,7 +39,7 @@ pub(super) async fn a_range_that_is_the_whole_file_has_its_version(fixture: &Fix
         let read = fixture.bytes("f", ByteRange { offset: 0, length: Some(length) }).await.unwrap();
         assert_eq!(
             (read.content(), read.version),
-            (b"0123456789".to_vec(), Some(Version::of(b"0123456789")))
+            (b"0123456789".to_vec(), Some(fixture.version_of(b"0123456789")))
         );
     }
 }
@@ -60,7 +59,7 @@ pub(super) async fn a_range_past_the_end_is_empty(fixture: &Fixture) {
 pub(super) async fn an_empty_file_has_no_pieces_and_a_version(fixture: &Fixture) {
     fixture.put("f", "");
     for read in [fixture.bytes("f", ByteRange::WHOLE).await.unwrap(), fixture.text("f").await.unwrap()] {
-        assert_eq!((read.pieces.len(), read.size_bytes, read.version), (0, 0, Some(Version::of(b""))));
+        assert_eq!((read.pieces.len(), read.size_bytes, read.version), (0, 0, Some(fixture.version_of(b""))));
     }
 }
 
@@ -83,7 +82,7 @@ pub(super) async fn text_comes_in_pieces_that_end_between_characters(fixture: &F
     fixture.put("f", &content);
     let read = fixture.text("f").await.unwrap();
     assert_eq!(read.size_bytes, content.len() as u64);
-    assert_eq!(read.version, Some(Version::of(content.as_bytes())));
+    assert_eq!(read.version, Some(fixture.version_of(content.as_bytes())));
     for piece in &read.pieces {
         assert!(std::str::from_utf8(piece).is_ok());
     }

@@ -7,7 +7,6 @@ use toolfs_core::guard::EditGuard;
 use toolfs_core::limit::LimitName;
 use toolfs_core::notice::NoticeKind;
 use toolfs_core::target::FileKind;
-use toolfs_core::version::Version;
 
 use super::call::{edit_request, refused, running};
 use super::fixture::{Fixture, limits};
@@ -19,14 +18,14 @@ async fn check(fixture: &Fixture, content: &str, (old, new): (&str, &str), expec
     fixture.put("f", content);
     let report = fixture.edit("f", old, new, UNGUARDED).await.unwrap();
     assert_eq!(String::from_utf8(fixture.get("f").unwrap()).unwrap(), expected);
-    assert_eq!(report.version, Version::of(expected.as_bytes()));
+    assert_eq!(report.version, fixture.version_of(expected.as_bytes()));
     assert_eq!(report.size_bytes, expected.len() as u64);
     assert_eq!(report.matches.total, 1);
 }
 
 pub(super) async fn an_edit_is_reported(fixture: &Fixture) {
     fixture.put("f", "one\ntwo\nthree\n");
-    let guard = EditGuard::ReplaceIfVersion(Version::of(b"one\ntwo\nthree\n"));
+    let guard = EditGuard::ReplaceIfVersion(fixture.version_of(b"one\ntwo\nthree\n"));
     let report = fixture.edit("f", "two", "2a\n2b", guard).await.unwrap();
     assert_eq!(fixture.get("f").unwrap(), b"one\n2a\n2b\nthree\n");
     assert_eq!(report.version, fixture.version("f").await);
@@ -155,7 +154,7 @@ pub(super) async fn an_edit_refusal_echoes_neither_string(fixture: &Fixture) {
 }
 
 pub(super) async fn an_edit_of_something_missing_is_stale(fixture: &Fixture) {
-    let expected = Version::of(b"seen");
+    let expected = fixture.version_of(b"seen");
     for path in ["missing", "missing/deep"] {
         let error = refused(fixture.edit(path, "a", "b", UNGUARDED).await, Code::StaleVersion);
         assert_eq!(error.kind(), &ErrorKind::StaleVersion { expected: None, actual: None });
@@ -168,12 +167,12 @@ pub(super) async fn an_edit_of_something_missing_is_stale(fixture: &Fixture) {
 
 /// Staleness is judged before the content is looked at.
 pub(super) async fn stale_comes_before_not_text_and_matching(fixture: &Fixture) {
-    let seen = Version::of(b"seen");
+    let seen = fixture.version_of(b"seen");
     for content in [&b"\xff binary \0"[..], b"no match here", b"old old", b"old"] {
         fixture.put("f", content);
         let guard = EditGuard::ReplaceIfVersion(seen.clone());
         let error = refused(fixture.edit("f", "old", "new", guard).await, Code::StaleVersion);
-        let actual = Some(Version::of(content));
+        let actual = Some(fixture.version_of(content));
         assert_eq!(error.kind(), &ErrorKind::StaleVersion { expected: Some(seen.clone()), actual });
         assert_eq!(fixture.get("f").unwrap(), content);
     }
@@ -192,7 +191,7 @@ pub(super) async fn what_is_no_text_is_not_edited(fixture: &Fixture) {
 
 pub(super) async fn the_kind_comes_before_the_guard(fixture: &Fixture) {
     fixture.make_dir("d");
-    let guard = EditGuard::ReplaceIfVersion(Version::of(b"x"));
+    let guard = EditGuard::ReplaceIfVersion(fixture.version_of(b"x"));
     for guard in [UNGUARDED, guard] {
         let error = refused(fixture.edit("d", "a", "b", guard).await, Code::NotRegularFile);
         assert_eq!(error.kind(), &ErrorKind::NotRegularFile { kind: Some(FileKind::Directory) });
@@ -209,7 +208,7 @@ pub(super) async fn an_edit_needs_write_permission_on_the_file(fixture: &Fixture
     fixture.put("f", "keep\n");
     fixture.hand.set_mode(b"f", 0o444);
     refused(fixture.edit("f", "keep", "lost", UNGUARDED).await, Code::PermissionDenied);
-    let guard = EditGuard::ReplaceIfVersion(Version::of(b"other"));
+    let guard = EditGuard::ReplaceIfVersion(fixture.version_of(b"other"));
     refused(fixture.edit("f", "keep", "lost", guard).await, Code::PermissionDenied);
     assert_eq!(fixture.get("f").unwrap(), b"keep\n");
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use toolfs_core::limit::Limits;
+use toolfs_core::version::Version;
 
 use super::ability::{Abilities, Ability};
 use crate::Provider;
@@ -43,6 +44,9 @@ pub trait OutsideHand: Send + Sync + fmt::Debug {
 /// future that is returned.
 pub type Spawn = fn(BoxFuture<'static, ()>) -> BoxFuture<'static, ()>;
 
+/// The rule by which a provider names contents.
+pub type Versions = fn(&[u8]) -> Version;
+
 /// A fresh place for one case.
 ///
 /// Whoever makes one promises:
@@ -56,6 +60,7 @@ pub struct Fixture {
     pub(super) abilities: Abilities,
     pub(super) root: Vec<u8>,
     pub(super) link_root: Vec<u8>,
+    versions: Versions,
     pub(super) spawn: Option<Spawn>,
     kept: Vec<Box<dyn Any + Send + Sync>>,
 }
@@ -83,13 +88,29 @@ impl Fixture {
         root: impl Into<Vec<u8>>,
     ) -> Fixture {
         let root = root.into();
-        Fixture { provider, hand, abilities, link_root: root.clone(), root, spawn: None, kept: Vec::new() }
+        Fixture {
+            provider,
+            hand,
+            abilities,
+            link_root: root.clone(),
+            root,
+            versions: Version::of,
+            spawn: None,
+            kept: Vec::new(),
+        }
     }
 
     /// Symbolic links point to the root by this absolute path, because it is served under another name.
     #[must_use]
     pub fn with_link_root(mut self, link_root: impl Into<Vec<u8>>) -> Fixture {
         self.link_root = link_root.into();
+        self
+    }
+
+    /// The provider names contents by a rule of its own: a version is opaque, and need not be ours.
+    #[must_use]
+    pub fn with_versions(mut self, versions: Versions) -> Fixture {
+        self.versions = versions;
         self
     }
 
@@ -112,6 +133,11 @@ impl Fixture {
     pub fn wrapped(mut self, wrap: impl FnOnce(Arc<dyn Provider>) -> Arc<dyn Provider>) -> Fixture {
         self.provider = wrap(self.provider);
         self
+    }
+
+    /// What the provider calls this content.
+    pub(super) fn version_of(&self, content: &[u8]) -> Version {
+        (self.versions)(content)
     }
 
     /// Adds to what is missing what the provider says of itself.

@@ -45,7 +45,7 @@ use std::io::Write as _;
 use futures_util::future::BoxFuture;
 
 pub use self::ability::{Abilities, Ability};
-pub use self::fixture::{Fixture, OutsideHand, SECRET, Spawn, limits};
+pub use self::fixture::{Fixture, OutsideHand, SECRET, Spawn, Versions, limits};
 pub use self::list::CASES;
 pub use self::memory::memory_fixture;
 pub use crate::conformance_suite as suite;

@@ -2,7 +2,6 @@
 
 use toolfs_core::error::{AbortCause, Code, ErrorKind, FsError};
 use toolfs_core::guard::{EditGuard, WriteGuard};
-use toolfs_core::version::Version;
 
 use super::call::{edit_request, refused, running, write_request};
 use super::concurrency::all_at_once;
@@ -59,7 +58,7 @@ fn assert_names_the_id(error: &FsError) {
 
 pub(super) async fn a_repeated_write_answers_the_first_report(fixture: &Fixture) {
     fixture.put("old", "a\r\nb\r\n");
-    let seen = WriteGuard::ReplaceIfVersion(Version::of(b"a\r\nb\r\n"));
+    let seen = WriteGuard::ReplaceIfVersion(fixture.version_of(b"a\r\nb\r\n"));
     for (path, guard) in [("deep/new", WriteGuard::CreateIfAbsent), ("old", seen)] {
         let request = fixture.named_write(path, "one\n", guard, path).await;
         let first = fixture.do_write(&request).await.unwrap();
@@ -89,12 +88,12 @@ pub(super) async fn a_repetition_leaves_what_came_after(fixture: &Fixture) {
     let edit = fixture.named_edit("a/f", "one", "two", "edit").await;
     fixture.do_edit(&edit).await.unwrap();
     fixture.put("a/f", "theirs");
-    assert_eq!(fixture.do_write(&write).await.unwrap().version, Version::of(b"one"));
-    assert_eq!(fixture.do_edit(&edit).await.unwrap().version, Version::of(b"two"));
+    assert_eq!(fixture.do_write(&write).await.unwrap().version, fixture.version_of(b"one"));
+    assert_eq!(fixture.do_edit(&edit).await.unwrap().version, fixture.version_of(b"two"));
     assert_eq!(fixture.get("a/f").unwrap(), b"theirs");
     fixture.remove("a");
-    assert_eq!(fixture.do_write(&write).await.unwrap().version, Version::of(b"one"));
-    assert_eq!(fixture.do_edit(&edit).await.unwrap().version, Version::of(b"two"));
+    assert_eq!(fixture.do_write(&write).await.unwrap().version, fixture.version_of(b"one"));
+    assert_eq!(fixture.do_edit(&edit).await.unwrap().version, fixture.version_of(b"two"));
     assert_eq!(fixture.hand.names(b""), Vec::<Vec<u8>>::new());
 }
 
@@ -104,8 +103,8 @@ pub(super) async fn a_repetition_may_have_another_guard_and_another_wish_for_a_d
     let first = fixture.do_write(&request).await.unwrap();
     let guards = [
         WriteGuard::Unconditional,
-        WriteGuard::ReplaceIfVersion(Version::of(b"one")),
-        WriteGuard::ReplaceIfVersion(Version::of(b"never")),
+        WriteGuard::ReplaceIfVersion(fixture.version_of(b"one")),
+        WriteGuard::ReplaceIfVersion(fixture.version_of(b"never")),
     ];
     for guard in guards {
         for want_diff in [false, true] {
@@ -236,7 +235,7 @@ pub(super) async fn a_plan_takes_no_notice_of_an_id(fixture: &Fixture) {
     let planned = fixture.provider.plan_edit(&running(), edit).await.unwrap();
     assert_eq!(
         planned.version,
-        Version::of(b"xx"),
+        fixture.version_of(b"xx"),
         "the name of another operation does not matter to a plan"
     );
     assert_eq!(fixture.get("f").unwrap(), b"x");

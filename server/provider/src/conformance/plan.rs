@@ -2,7 +2,6 @@
 
 use toolfs_core::error::{Code, FsError, Result};
 use toolfs_core::guard::{EditGuard, WriteGuard};
-use toolfs_core::version::Version;
 
 use super::call::refused;
 use super::fixture::Fixture;
@@ -17,7 +16,7 @@ pub(super) async fn a_planned_creation_creates_nothing(fixture: &Fixture) {
 }
 
 pub(super) async fn a_planned_write_reports_as_the_write_does(fixture: &Fixture) {
-    let seen = Version::of(b"a\r\nb\r\n");
+    let seen = fixture.version_of(b"a\r\nb\r\n");
     let guards =
         [WriteGuard::Unconditional, WriteGuard::CreateIfAbsent, WriteGuard::ReplaceIfVersion(seen.clone())];
     for content in ["a\r\nb\r\n", "other\n"] {
@@ -32,7 +31,7 @@ pub(super) async fn a_planned_write_reports_as_the_write_does(fixture: &Fixture)
 }
 
 pub(super) async fn a_planned_edit_reports_as_the_edit_does(fixture: &Fixture) {
-    let seen = Version::of(b"one\ntwo\ntwo\n");
+    let seen = fixture.version_of(b"one\ntwo\ntwo\n");
     for content in ["one\ntwo\ntwo\n", "one\n"] {
         for guard in [EditGuard::Unconditional, EditGuard::ReplaceIfVersion(seen.clone())] {
             for old in ["one", "two", "three"] {

@@ -2,14 +2,13 @@
 
 use toolfs_core::error::{Code, ErrorKind};
 use toolfs_core::guard::{EditGuard, WriteGuard};
-use toolfs_core::version::Version;
 
 use super::call::refused;
 use super::fixture::Fixture;
 
 async fn check_refused(fixture: &Fixture, path: &str) {
     let rule = ErrorKind::SandboxDenied { rule: ".git".to_owned() };
-    let stale = WriteGuard::ReplaceIfVersion(Version::of(b"other"));
+    let stale = WriteGuard::ReplaceIfVersion(fixture.version_of(b"other"));
     for guard in [WriteGuard::Unconditional, WriteGuard::CreateIfAbsent, stale] {
         let error = refused(fixture.write(path, "x", guard).await, Code::SandboxDenied);
         assert_eq!(error.kind(), &rule, "{path}");

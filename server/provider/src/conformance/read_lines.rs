@@ -3,7 +3,6 @@
 use toolfs_core::error::{Code, Encoding, ErrorKind};
 use toolfs_core::target::FileKind;
 use toolfs_core::text::{LineEnd, LineEndings, TextSummary};
-use toolfs_core::version::Version;
 use toolfs_core::window::{LineWindow, StopReason};
 
 use super::call::{WINDOW, refused, running, texts};
@@ -14,7 +13,7 @@ pub(super) async fn a_small_file_is_read_whole(fixture: &Fixture) {
     let report = fixture.lines("f").await.unwrap();
     assert_eq!(texts(&report), ["one", "two"]);
     assert_eq!(report.window.stop, StopReason::EndOfFile);
-    assert_eq!(report.version, Version::of(b"one\ntwo\n"));
+    assert_eq!(report.version, fixture.version_of(b"one\ntwo\n"));
     let expected = TextSummary {
         size_bytes: 8,
         total_lines: 2,
@@ -37,7 +36,7 @@ pub(super) async fn a_window_starts_where_it_is_told(fixture: &Fixture) {
     assert_eq!(report.window.block.first_line(), 9_000);
     assert_eq!(report.window.stop, StopReason::LineLimit);
     assert_eq!(report.summary.total_lines, 10_000);
-    assert_eq!(report.version, Version::of(content.as_bytes()), "the version is the whole file's");
+    assert_eq!(report.version, fixture.version_of(content.as_bytes()), "the version is the whole file's");
 }
 
 pub(super) async fn windows_end_to_end_are_the_file(fixture: &Fixture) {
@@ -86,7 +85,7 @@ pub(super) async fn an_empty_file_is_text_without_lines(fixture: &Fixture) {
     assert_eq!((report.summary.total_lines, report.summary.size_bytes), (0, 0));
     assert!(!report.summary.ends_with_newline);
     assert_eq!(report.window.stop, StopReason::EndOfFile);
-    assert_eq!(report.version, Version::of(b""));
+    assert_eq!(report.version, fixture.version_of(b""));
 }
 
 pub(super) async fn a_newline_alone_is_one_empty_line(fixture: &Fixture) {
@@ -135,7 +134,7 @@ pub(super) async fn a_bom_is_told_and_not_shown(fixture: &Fixture) {
     assert_eq!(texts(&report), ["const s=\"é\";"]);
     assert!(report.summary.bom);
     assert_eq!(report.summary.size_bytes, 17);
-    assert_eq!(report.version, Version::of("\u{feff}const s=\"é\";\n".as_bytes()));
+    assert_eq!(report.version, fixture.version_of("\u{feff}const s=\"é\";\n".as_bytes()));
     fixture.put("g", "\u{feff}");
     let report = fixture.lines("g").await.unwrap();
     assert_eq!((report.window.block.line_count(), report.summary.total_lines), (0, 0));

@@ -2,7 +2,6 @@
 
 use toolfs_core::error::{Code, ErrorKind};
 use toolfs_core::target::FileKind;
-use toolfs_core::version::Version;
 
 use super::call::{refused, running};
 use super::fixture::Fixture;
@@ -19,7 +18,7 @@ pub(super) async fn stat_tells_kind_and_size(fixture: &Fixture) {
 pub(super) async fn stat_has_a_version_only_when_it_is_wanted(fixture: &Fixture) {
     fixture.put("f", "12345");
     let stat = fixture.provider.stat(&running(), &fixture.key("f").await, true).await.unwrap();
-    assert_eq!(stat.version, Some(Version::of(b"12345")));
+    assert_eq!(stat.version, Some(fixture.version_of(b"12345")));
 }
 
 pub(super) async fn a_directory_has_no_version(fixture: &Fixture) {

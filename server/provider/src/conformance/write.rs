@@ -7,7 +7,6 @@ use toolfs_core::guard::WriteGuard;
 use toolfs_core::notice::NoticeKind;
 use toolfs_core::outcome::WriteOperation;
 use toolfs_core::target::FileKind;
-use toolfs_core::version::Version;
 
 use super::call::{refused, running, write_request};
 use super::fixture::{Fixture, limits};
@@ -18,7 +17,7 @@ pub(super) async fn a_creation_is_reported(fixture: &Fixture) {
     let report = fixture.create("f", "one\n").await.unwrap();
     assert_eq!(report.operation, WriteOperation::Create);
     assert_eq!((report.size_bytes, report.previous_size_bytes), (4, None));
-    assert_eq!(report.version, Version::of(b"one\n"));
+    assert_eq!(report.version, fixture.version_of(b"one\n"));
     assert_eq!(report.notices, Vec::new());
     assert!(report.not_durable.is_none());
     assert_eq!(fixture.get("f").unwrap(), b"one\n");
@@ -27,7 +26,7 @@ pub(super) async fn a_creation_is_reported(fixture: &Fixture) {
 
 pub(super) async fn an_update_is_reported(fixture: &Fixture) {
     fixture.put("f", "one\n");
-    let guard = WriteGuard::ReplaceIfVersion(Version::of(b"one\n"));
+    let guard = WriteGuard::ReplaceIfVersion(fixture.version_of(b"one\n"));
     let report = fixture.write("f", "second\n", guard).await.unwrap();
     assert_eq!(report.operation, WriteOperation::Update);
     assert_eq!((report.size_bytes, report.previous_size_bytes), (7, Some(4)));
@@ -53,7 +52,7 @@ pub(super) async fn content_is_stored_byte_for_byte(fixture: &Fixture) {
     for content in contents {
         let report = fixture.write("f", content, WriteGuard::Unconditional).await.unwrap();
         assert_eq!(fixture.get("f").unwrap(), content.as_bytes());
-        assert_eq!(report.version, Version::of(content.as_bytes()));
+        assert_eq!(report.version, fixture.version_of(content.as_bytes()));
         assert_eq!(report.size_bytes, content.len() as u64);
     }
 }
@@ -126,7 +125,7 @@ pub(super) async fn a_stale_write_changes_nothing(fixture: &Fixture) {
     fixture.put("f", "theirs");
     let result = fixture.write("f", "ours", WriteGuard::ReplaceIfVersion(seen.clone())).await;
     let error = refused(result, Code::StaleVersion);
-    let actual = Some(Version::of(b"theirs"));
+    let actual = Some(fixture.version_of(b"theirs"));
     assert_eq!(error.kind(), &ErrorKind::StaleVersion { expected: Some(seen), actual });
     assert_eq!(fixture.get("f").unwrap(), b"theirs");
     assert_eq!(fixture.hand.names(b""), [b"f"]);
@@ -135,7 +134,7 @@ pub(super) async fn a_stale_write_changes_nothing(fixture: &Fixture) {
 /// The guard holds even when the new content is what is there already.
 pub(super) async fn a_stale_write_of_what_is_there_is_stale(fixture: &Fixture) {
     fixture.put("f", "theirs");
-    let guard = WriteGuard::ReplaceIfVersion(Version::of(b"seen"));
+    let guard = WriteGuard::ReplaceIfVersion(fixture.version_of(b"seen"));
     refused(fixture.write("f", "theirs", guard).await, Code::StaleVersion);
 }
 
@@ -192,7 +191,7 @@ pub(super) async fn the_version_of_a_write_guards_the_next(fixture: &Fixture) {
 pub(super) async fn a_directory_is_never_written(fixture: &Fixture) {
     fixture.put("d/f", "x");
     fixture.make_dir(".git");
-    let stale = WriteGuard::ReplaceIfVersion(Version::of(b"x"));
+    let stale = WriteGuard::ReplaceIfVersion(fixture.version_of(b"x"));
     for guard in [WriteGuard::Unconditional, WriteGuard::CreateIfAbsent, stale] {
         for path in ["d", ".", ".git"] {
             let error = refused(fixture.write(path, "x", guard.clone()).await, Code::NotRegularFile);
@@ -250,7 +249,7 @@ pub(super) async fn privilege_bits_are_dropped_with_a_notice(fixture: &Fixture) 
 pub(super) async fn a_file_without_write_bits_is_refused(fixture: &Fixture) {
     fixture.put("f", "keep\n");
     fixture.hand.set_mode(b"f", 0o444);
-    let stale = WriteGuard::ReplaceIfVersion(Version::of(b"other"));
+    let stale = WriteGuard::ReplaceIfVersion(fixture.version_of(b"other"));
     for guard in [WriteGuard::Unconditional, WriteGuard::CreateIfAbsent, stale] {
         refused(fixture.write("f", "lost\n", guard).await, Code::PermissionDenied);
     }
@@ -338,7 +337,7 @@ pub(super) async fn refusals_echo_no_content(fixture: &Fixture) {
     fixture.put("f", "hidden-old-content");
     let error = refused(fixture.create("f", Bytes::from("hidden-new-content")).await, Code::NotObserved);
     assert!(!format!("{error:?}").contains("hidden"));
-    let guard = WriteGuard::ReplaceIfVersion(Version::of(b"x"));
+    let guard = WriteGuard::ReplaceIfVersion(fixture.version_of(b"x"));
     let error = refused(fixture.write("f", "hidden-new-content", guard).await, Code::StaleVersion);
     assert!(!format!("{error:?}").contains("hidden"));
 }
