@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, Union
+from typing import Any, Literal
 from uuid import UUID, uuid4
 
 from toolfs.error import ArgumentError
@@ -17,7 +17,7 @@ from toolfs.v1 import tool_pb2
 View = Literal["basic", "full"]
 """How much an outcome holds: `full` adds the lines of a read and the diff of a mutation."""
 
-Arguments = Union[Mapping[str, Any], str]
+Arguments = Mapping[str, Any] | str
 """The arguments of a call as a model made it: an object, or the text of one, which is sent byte for byte."""
 
 _VIEWS = {"basic": tool_pb2.RESULT_VIEW_BASIC, "full": tool_pb2.RESULT_VIEW_FULL}

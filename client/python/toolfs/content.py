@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Union
 
 from toolfs.v1 import tool_pb2
 
@@ -25,7 +24,7 @@ class ImageBlock:
     data: bytes = field(repr=False)
 
 
-ContentBlock = Union[TextBlock, ImageBlock]
+ContentBlock = TextBlock | ImageBlock
 """A piece of what a model reads."""
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 from toolfs.enums import (
     AbortCause,
@@ -137,21 +137,21 @@ class AbortedDetail:
     cause: AbortCause
 
 
-Detail = Union[
-    NotFoundDetail,
-    NotRegularFileDetail,
-    NotTextDetail,
-    TooLargeDetail,
-    OutOfRangeDetail,
-    SandboxDetail,
-    StaleVersionDetail,
-    NotObservedDetail,
-    AmbiguousEditDetail,
-    EditNotFoundDetail,
-    InvalidArgumentDetail,
-    UnavailableDetail,
-    AbortedDetail,
-]
+Detail = (
+    NotFoundDetail
+    | NotRegularFileDetail
+    | NotTextDetail
+    | TooLargeDetail
+    | OutOfRangeDetail
+    | SandboxDetail
+    | StaleVersionDetail
+    | NotObservedDetail
+    | AmbiguousEditDetail
+    | EditNotFoundDetail
+    | InvalidArgumentDetail
+    | UnavailableDetail
+    | AbortedDetail
+)
 """Any of the details."""
 
 

@@ -172,6 +172,8 @@ class CallError(ToolfsError):
         or of a call out of time, which tells whether its effect may be there."""
         self.retry_delay = retry_delay
         """How many seconds the server asks to wait before the call is sent again."""
+        self.attempts = 1
+        """How often the call was sent."""
         super().__init__(str(self))
 
     @property
@@ -182,7 +184,8 @@ class CallError(ToolfsError):
         return self.status is grpc.StatusCode.UNAVAILABLE
 
     def __str__(self) -> str:
-        return f"{self.reason or self.status.name}: {self.message}"
+        why = self.reason or self.status.name
+        return self.message if self.message.startswith(why) else f"{why}: {self.message}"
 
     def __repr__(self) -> str:
         return f"CallError({str(self)!r})"

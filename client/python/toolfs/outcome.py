@@ -7,7 +7,7 @@ always set has a plain type; an answer that lacks it is a `ProtocolError`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, Union
+from typing import Any, Literal
 
 from toolfs.enums import DiffLineKind, LineEndings, NoticeKind, ReadStopReason, WriteOperation
 from toolfs.error import ProtocolError
@@ -176,7 +176,7 @@ class EditOutcome:
     """In dry runs only."""
 
 
-Outcome = Union[ReadOutcome, WriteOutcome, EditOutcome]
+Outcome = ReadOutcome | WriteOutcome | EditOutcome
 """Any outcome."""
 
 

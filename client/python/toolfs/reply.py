@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, overload
 
 from toolfs.content import ContentBlock, decode_content, text_of
 from toolfs.error import ProtocolError, ToolError
@@ -20,7 +20,14 @@ from toolfs.outcome import (
 from toolfs.v1 import tool_pb2
 
 if TYPE_CHECKING:
-    from toolfs.format import ResultFormat
+    from toolfs.format import (
+        AnthropicToolResult,
+        GeminiToolResult,
+        McpToolResult,
+        OpenAIChatToolMessage,
+        OpenAIFunctionCallOutput,
+        ResultFormat,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +84,31 @@ class ModelReply:
     response: tool_pb2.ExecuteResponse = field(repr=False)
     """The whole message of the contract."""
 
-    def as_result(self, format: ResultFormat, *, id: str | None = None, name: str | None = None) -> Any:
+    @overload
+    def as_result(
+        self, format: Literal["anthropic"], *, id: str | None = None, name: str | None = None
+    ) -> AnthropicToolResult: ...
+    @overload
+    def as_result(
+        self, format: Literal["openai"], *, id: str | None = None, name: str | None = None
+    ) -> OpenAIFunctionCallOutput: ...
+    @overload
+    def as_result(
+        self, format: Literal["openai-chat"], *, id: str | None = None, name: str | None = None
+    ) -> OpenAIChatToolMessage: ...
+    @overload
+    def as_result(
+        self, format: Literal["gemini"], *, id: str | None = None, name: str | None = None
+    ) -> GeminiToolResult: ...
+    @overload
+    def as_result(self, format: Literal["mcp"], *, id: str | None = None, name: str | None = None) -> McpToolResult: ...
+    @overload
+    def as_result(self, format: ResultFormat, *, id: str | None = None, name: str | None = None) -> object: ...
+    def as_result(self, format: ResultFormat, *, id: str | None = None, name: str | None = None) -> object:
         """The reply in the form in which an SDK takes the result of a tool.
 
         `id` is the model's id of the call, by default the `tool_call_id` that was sent. `name` is the tool's name,
-        which `gemini` wants.
+        which `gemini` wants. Raises `ArgumentError` where a format lacks what it needs.
         """
         from toolfs.format import tool_result
 

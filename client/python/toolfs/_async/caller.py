@@ -1,0 +1,157 @@
+"""How a call is sent: over which channel, with which deadline and token, and how often."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import grpc
+
+from toolfs._async.pool import POOL, Connection
+from toolfs._backend import aio as backend
+from toolfs.error import ArgumentError, CallError, ConnectError, ToolError, ToolfsError
+from toolfs.failure import looks_unsent, read_failure
+from toolfs.retry import Repeat, RetryPolicy, Tries
+from toolfs.target import Target
+from toolfs.v1 import tool_pb2, types_pb2
+
+Request = TypeVar("Request")
+Response = TypeVar("Response")
+
+Pick = Callable[[backend.Stubs], backend.Method[Request, Response]]
+"""Chooses a method of the stubs."""
+
+
+class Caller:
+    """Sends the calls of one client."""
+
+    def __init__(self, target: Target, token: backend.Token, deadline: float, retry: RetryPolicy) -> None:
+        self._target = target
+        self._token = token
+        self._deadline = deadline
+        self._retry = retry
+        self._held: Connection | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+        self._remembers: bool | None = None
+
+    def connection(self) -> Connection:
+        """The channel. Looked for by the first call, and again after a fork or in a new event loop."""
+        held = self._held
+        if held is not None and held.is_usable():
+            return held
+        with self._lock:
+            if self._closed:
+                raise ToolfsError("the client is closed: connect a new one")
+            held = self._held
+            if held is None or held.is_gone():
+                held = self._held = POOL.acquire(self._target)
+            if not held.is_usable():
+                raise ToolfsError("the client belongs to another event loop: connect one in each loop")
+            return held
+
+    async def close(self) -> None:
+        """Gives the channel back. A second time does nothing."""
+        with self._lock:
+            held, self._held = self._held, None
+            self._closed = True
+        if held is not None:
+            await POOL.release(held)
+
+    async def metadata(self) -> backend.Metadata:
+        """What goes with an attempt beside its message."""
+        if self._token is None:
+            return None
+        token = await backend.bearer(self._token)
+        # What a header cannot hold would be told by the transport, together with the secret.
+        if not isinstance(token, str) or not token.isascii() or not token.isprintable():
+            raise ArgumentError("token", "must be printable ASCII text")
+        return (("authorization", f"Bearer {token}"),)
+
+    async def send(
+        self,
+        pick: Pick[Request, Response],
+        request: Request,
+        repeat: Repeat,
+        deadline: float | None = None,
+        refused: Callable[[Response], ToolError | None] | None = None,
+    ) -> Response:
+        """Sends a call, again where that is safe and helps, all within its deadline in seconds.
+
+        `refused` finds in an answer the error for which the call is worth another try. The last answer is returned
+        whatever it holds. Raises `CallError` or `ConnectError` as the last attempt ended.
+        """
+        if deadline is None:
+            deadline = self._deadline
+        began = time.monotonic()
+        remaining = deadline
+        tries: Tries | None = None
+        while True:
+            connection = self.connection()
+            failure: ToolfsError | None
+            answer: Response | None = None
+            try:
+                metadata = None if self._token is None else await self.metadata()
+                answer = await pick(connection.stubs)(request, timeout=remaining, metadata=metadata)
+            except grpc.RpcError as error:
+                unsent = looks_unsent(error) and not backend.is_connected(connection.stubs.channel)
+                failure = read_failure(error, self._target.address, unsent, 1 + (tries.count if tries else 0))
+            else:
+                failure = None if refused is None else refused(answer)
+                if failure is None:
+                    connection.budget(self._retry).succeeded()
+                    return answer
+
+            if tries is None:
+                connect_by = began + min(self._target.connect_timeout, deadline)
+                budget = connection.budget(self._retry)
+                tries = Tries(self._retry, budget, repeat, began + deadline, connect_by)
+            wait = tries.wait_after(failure, time.monotonic())
+            if wait is not None:
+                await backend.sleep(wait)
+                remaining = began + deadline - time.monotonic()
+                if repeat is not Repeat.REMEMBERED or await self._is_remembered(failure, remaining):
+                    continue
+            if answer is not None:
+                return answer
+            raise failure
+
+    async def execute(
+        self, request: tool_pb2.ExecuteRequest, repeat: Repeat, deadline: float | None
+    ) -> tool_pb2.ExecuteResponse:
+        """Sends a tool call."""
+        return await self.send(_execute, request, repeat, deadline, _refused_for_now)
+
+    async def _is_remembered(self, failure: ToolfsError, remaining: float) -> bool:
+        """Whether a mutation that failed so may be sent again: always where nothing was sent or done, else where the
+        server remembers results. That is asked once, and only now: most clients never need to know."""
+        if isinstance(failure, ConnectError):
+            return True
+        if self._remembers is None and remaining > 0:
+            try:
+                capabilities = await self.send(
+                    _get_capabilities, tool_pb2.GetCapabilitiesRequest(), Repeat.HARMLESS, remaining
+                )
+            except (CallError, ConnectError):
+                return False
+            self._remembers = capabilities.HasField("request_id_window")
+        return bool(self._remembers)
+
+
+def _execute(stubs: backend.Stubs) -> backend.Method[tool_pb2.ExecuteRequest, tool_pb2.ExecuteResponse]:
+    return stubs.tools.Execute
+
+
+def _get_capabilities(
+    stubs: backend.Stubs,
+) -> backend.Method[tool_pb2.GetCapabilitiesRequest, tool_pb2.GetCapabilitiesResponse]:
+    return stubs.tools.GetCapabilities
+
+
+def _refused_for_now(response: tool_pb2.ExecuteResponse) -> ToolError | None:
+    """The error of a call that may succeed when it is sent again, and has changed nothing."""
+    if response.is_error and response.error.retryable and response.error.published == types_pb2.PUBLISHED_NO:
+        return ToolError(response.error)
+    return None

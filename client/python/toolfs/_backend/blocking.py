@@ -1,0 +1,107 @@
+"""What the client that blocks needs of threads and of `grpc`."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, Protocol, TypeVar, cast
+
+import grpc
+
+from toolfs.target import Target
+from toolfs.v1 import event_pb2_grpc, session_pb2_grpc, tool_pb2_grpc
+
+_Result = TypeVar("_Result")
+_Request = TypeVar("_Request", contravariant=True)
+_Response = TypeVar("_Response", covariant=True)
+
+Metadata = tuple[tuple[str, str], ...] | None
+
+Token = str | Callable[[], str] | None
+"""A bearer token, or what returns one: called for each attempt."""
+
+
+class Method(Protocol[_Request, _Response]):
+    """A unary method of a stub."""
+
+    def __call__(self, request: _Request, *, timeout: float, metadata: Metadata) -> _Response: ...
+
+
+class Stubs:
+    """A channel and the stubs over it."""
+
+    def __init__(self, target: Target) -> None:
+        credentials = target.credentials()
+        if credentials is None:
+            self.channel = grpc.insecure_channel(target.address, options=target.options())
+        else:
+            self.channel = grpc.secure_channel(target.address, credentials, options=target.options())
+        self.tools = tool_pb2_grpc.ToolServiceStub(self.channel)
+        self.sessions = session_pb2_grpc.SessionServiceStub(self.channel)
+        self.events = event_pb2_grpc.EventServiceStub(self.channel)
+
+    def close(self) -> None:
+        """Closes the channel. Calls on the way are cancelled."""
+        self.channel.close()
+
+
+def owner() -> object:
+    """Whom a channel made now belongs to: the process, as every one."""
+    return None
+
+
+def is_gone(owner: object) -> bool:
+    """Whether the owner has ended: the process has not."""
+    return False
+
+
+def is_connected(channel: grpc.Channel) -> bool:
+    """Whether the channel has a connection just now."""
+    told = threading.Event()
+    states: list[grpc.ChannelConnectivity] = []
+
+    def tell(state: grpc.ChannelConnectivity) -> None:
+        states.append(state)
+        told.set()
+
+    # The state can only be had by a subscription, whose first news is the present one.
+    channel.subscribe(tell)
+    try:
+        return told.wait(1.0) and states[0] is grpc.ChannelConnectivity.READY
+    finally:
+        channel.unsubscribe(tell)
+
+
+def sleep(seconds: float) -> None:
+    """Waits."""
+    time.sleep(seconds)
+
+
+def bearer(token: Token) -> str:
+    """The token as text."""
+    return cast(str, token() if callable(token) else token)
+
+
+def apart(work: Callable[[], _Result]) -> _Result:
+    """Runs what blocks: here, where everything does."""
+    return work()
+
+
+def cancel(call: Any) -> None:
+    """Ends a stream, if it has not ended."""
+    call.cancel()
+
+
+def events(call: Any) -> Iterator[Any]:
+    """The messages of a stream."""
+    return cast("Iterator[Any]", call)
+
+
+Opening = Annotated[_Result, "made at once"]
+"""Something that was made: by then it is there."""
+
+
+def opening(made: _Result) -> _Result:
+    """What was made is there."""
+    return made

@@ -1,0 +1,2 @@
+# Generated from toolfs/_async by tools/generate_sync.py. Never edited.
+"""The client: the one source of both. `toolfs/_sync` is generated from here by `tools/generate_sync.py`."""

@@ -1,0 +1,90 @@
+# Generated from toolfs/_async by tools/generate_sync.py. Never edited.
+"""One channel per process, event loop and target, shared by every client that wants it.
+
+A channel does not survive a fork, nor the end of its loop. Both are noticed when the next call looks for its channel:
+a child process makes its own, and leaves alone what it inherited.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from toolfs._backend import blocking as backend
+from toolfs.retry import Budget, RetryPolicy
+from toolfs.target import Target
+
+
+class Connection:
+    """A shared channel, with its stubs and what the calls over it share."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.pid = os.getpid()
+        self.owner = backend.owner()
+        self.users = 0
+        self.stubs = backend.Stubs(target)
+        self._budgets: dict[RetryPolicy, Budget] = {}
+
+    def budget(self, policy: RetryPolicy) -> Budget:
+        """The budget of all calls over this channel that follow the same policy."""
+        return self._budgets.setdefault(policy, Budget(policy))
+
+    def is_usable(self) -> bool:
+        """Whether this process, and this loop, may use it."""
+        return self.pid == os.getpid() and self.owner is backend.owner()
+
+    def is_gone(self) -> bool:
+        """Whether nobody can use it any more: it is of a parent process, or of a loop that has ended."""
+        return self.pid != os.getpid() or backend.is_gone(self.owner)
+
+
+class Pool:
+    """The channels of a process."""
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def acquire(self, target: Target) -> Connection:
+        """A channel to the target: one that is there, or a new one. To be released once."""
+        if self._pid != os.getpid():
+            # What is inherited must not even be freed here: its threads are not.
+            self._inherited = (self._inherited, self._connections)
+            self._begin()
+        with self._lock:
+            for connection in list(self._connections):
+                if connection.is_gone():
+                    self._connections.remove(connection)
+            for connection in self._connections:
+                if connection.target == target and connection.is_usable():
+                    break
+            else:
+                connection = Connection(target)
+                self._connections.append(connection)
+            connection.users += 1
+            return connection
+
+    def release(self, connection: Connection) -> None:
+        """Gives a channel back. The last one to do so closes it."""
+        if connection.is_gone():
+            return
+        with self._lock:
+            connection.users -= 1
+            if connection.users > 0:
+                return
+            self._connections.remove(connection)
+        connection.stubs.close()
+
+    def __len__(self) -> int:
+        return len(self._connections)
+
+    _inherited: object = None
+
+    def _begin(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._connections: list[Connection] = []
+
+
+POOL = Pool()
+"""The channels of this process."""

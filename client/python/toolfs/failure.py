@@ -1,0 +1,29 @@
+"""What grpcio raises, read as an error of this package."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import grpc
+
+from toolfs.error import CallError, ConnectError, call_error
+
+_NEVER_CONNECTED = ("failed to connect to all addresses", "DNS resolution failed", "errors resolving")
+"""How grpcio begins to tell that it had no connection to send a call on. It offers no other sign."""
+
+
+def looks_unsent(error: Any) -> bool:
+    """Whether this is what grpcio says of a call that it had no connection for.
+
+    A server could pass on such words of another, so whoever relies on them asks whether there is a connection now.
+    """
+    return error.code() is grpc.StatusCode.UNAVAILABLE and (error.details() or "").startswith(_NEVER_CONNECTED)
+
+
+def read_failure(error: Any, address: str, unsent: bool, attempts: int) -> CallError | ConnectError:
+    """The error of this package. `unsent` says that the call never left."""
+    if unsent:
+        return ConnectError(address, error.details() or "")
+    failure = call_error(error.code(), error.details(), error.trailing_metadata())
+    failure.attempts = attempts
+    return failure

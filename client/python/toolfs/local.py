@@ -1,0 +1,235 @@
+"""A server of one's own: `toolfs serve` as a child process on a private Unix socket.
+
+Its standard input is a pipe that only this process holds, and it drains and ends when that closes: so it ends with this
+process, however that ends. What a killed process leaves behind is an empty directory in the temporary directory, which
+a later server removes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from toolfs.error import LocalServerError
+
+Root = str | os.PathLike[str]
+"""A directory to serve, as `DIR` or `DIR=NAME`, where NAME is the absolute path under which agents see it."""
+
+_PREFIX = "toolfs-local-"
+_ABANDONED_S = 600.0
+"""After how many seconds an empty directory is nobody's: no start takes as long."""
+_SOCKET_PATH_MAX = 100
+"""Bytes of a socket's path that every Linux takes."""
+_STDERR_LINES = 200
+_STDERR_LINE_MAX = 2000
+_DRAIN_S = 15.0
+"""How long the server may take to end: its own limit for calls in flight is 10 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalOptions:
+    """How to start the server."""
+
+    roots: tuple[str, ...]
+    binary: Root | None
+    policy: str | None
+    state: str
+    args: tuple[str, ...]
+    start_timeout: float
+
+    def command(self, binary: str, address: str) -> list[str]:
+        """The command line."""
+        roots = [word for root in self.roots for word in ("--root", root)]
+        policy = [] if self.policy is None else ["--policy", self.policy]
+        flags = ["--listen", address, "--state", self.state, "--until-stdin-closes"]
+        return [binary, "serve", *roots, *flags, *policy, *self.args]
+
+
+def local_options(
+    root: Root | Sequence[Root],
+    binary: Root | None,
+    policy: str | None,
+    state: Root,
+    args: Sequence[str],
+    start_timeout: float,
+) -> LocalOptions:
+    """The options as values of one kind."""
+    roots = [root] if isinstance(root, (str, os.PathLike)) else list(root)
+    return LocalOptions(
+        tuple(os.fspath(root) for root in roots), binary, policy, os.fspath(state), tuple(args), start_timeout
+    )
+
+
+def find_binary(option: Root | None, environ: Mapping[str, str]) -> str:
+    """The `toolfs` command: the option, else `TOOLFS_BIN`, else what is on `PATH`.
+
+    Raises `LocalServerError` if there is none.
+    """
+    for given, said in ((option, "the option `binary`"), (environ.get("TOOLFS_BIN"), "the variable `TOOLFS_BIN`")):
+        if given:
+            path = os.fspath(given)
+            if os.path.isfile(path) and os.access(path, os.X_OK):
+                return os.path.abspath(path)
+            raise LocalServerError(f"{said} names `{path}`, which is no executable file")
+    found = shutil.which("toolfs", path=environ.get("PATH"))
+    if found is None:
+        raise LocalServerError(
+            "there is no `toolfs` command: neither the option `binary` nor the variable `TOOLFS_BIN` names one, "
+            "and none is on `PATH`; take one from a release, or build it with `cargo install --path server/daemon` "
+            "in a checkout of https://github.com/toolfs/toolfs"
+        )
+    return found
+
+
+class LocalServer:
+    """A running server. Its address is `unix:` and a path in a directory that only this user can enter."""
+
+    def __init__(self, options: LocalOptions) -> None:
+        """Starts it and waits until it is ready. Raises `LocalServerError` with the server's own words."""
+        binary = find_binary(options.binary, os.environ)
+        directory = _private_directory()
+        self.address = f"unix:{directory}/toolfs.sock"
+        command = options.command(binary, self.address)
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("TOOLFS_")}
+        try:
+            # In a session of its own: an interrupt from the terminal is for this process, which may still have calls.
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise LocalServerError(f"`{binary}` cannot be started: {error}") from None
+        self._words = _Words(self._process)
+        self._end = weakref.finalize(self, _end, self._process, directory)
+        _RUNNING.add(self)
+        if not self._words.wait_until_ready(options.start_timeout):
+            self.stop()
+            status = self._process.returncode
+            how = f"ended with status {status}" if self._words.ended_early else f"took over {options.start_timeout:g} s"
+            raise LocalServerError(f"`toolfs serve` {how} before it was ready; it said:\n{self._words.errors()}")
+
+    @property
+    def pid(self) -> int:
+        """The process of the server."""
+        return self._process.pid
+
+    def errors(self) -> str:
+        """The last lines that the server wrote to its standard error."""
+        return self._words.errors()
+
+    def stop(self) -> None:
+        """Lets it finish the calls in flight and end, and waits for that. A second time does nothing."""
+        self._end()
+        self._words.join()
+
+    def let_go(self) -> None:
+        """Forgets it in a child process, where it is the parent's."""
+        self._end.detach()
+        _close_quietly(self._process.stdin)
+
+
+class _Words:
+    """Reads what a server says, so that it never has to wait for a reader, and keeps the end of it."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._ready = threading.Event()
+        self._is_ready = False
+        self._errors: deque[str] = deque(maxlen=_STDERR_LINES)
+        self.ended_early = False
+        self._readers = [
+            threading.Thread(target=self._read_output, args=(process.stdout,), name="toolfs-stdout", daemon=True),
+            threading.Thread(target=self._read_errors, args=(process.stderr,), name="toolfs-stderr", daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def wait_until_ready(self, timeout: float) -> bool:
+        """Whether the server said that it is ready within so many seconds."""
+        self._ready.wait(timeout)
+        return self._is_ready
+
+    def errors(self) -> str:
+        return "\n".join(self._errors)
+
+    def join(self) -> None:
+        """Waits for the last words of a server that has ended."""
+        for reader in self._readers:
+            reader.join(1.0)
+
+    def _read_output(self, stream: IO[bytes]) -> None:
+        with stream:
+            for line in stream:
+                if line.startswith(b"toolfs ready"):
+                    self._is_ready = True
+                    self._ready.set()
+        self.ended_early = not self._is_ready
+        self._ready.set()
+
+    def _read_errors(self, stream: IO[bytes]) -> None:
+        with stream:
+            for line in stream:
+                self._errors.append(line.decode(errors="replace").rstrip()[:_STDERR_LINE_MAX])
+
+
+_RUNNING: weakref.WeakSet[LocalServer] = weakref.WeakSet()
+
+
+def _let_go_of_all() -> None:
+    for server in list(_RUNNING):
+        server.let_go()
+
+
+# A child by fork holds the pipe too: it would keep the server alive when the parent is gone.
+os.register_at_fork(after_in_child=_let_go_of_all)
+
+
+def _end(process: subprocess.Popen[bytes], directory: str) -> None:
+    _close_quietly(process.stdin)
+    for stop in (None, process.terminate, process.kill):
+        if stop is not None:
+            stop()
+        try:
+            process.wait(_DRAIN_S)
+            break
+        except subprocess.TimeoutExpired:
+            continue
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def _close_quietly(stream: IO[bytes] | None) -> None:
+    if stream is not None:
+        with contextlib.suppress(OSError):
+            stream.close()
+
+
+def _private_directory() -> str:
+    parent = Path(tempfile.gettempdir())
+    _remove_abandoned(parent.glob(f"{_PREFIX}*"))
+    directory = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
+    if len(os.fsencode(directory)) + len("/toolfs.sock") > _SOCKET_PATH_MAX:
+        os.rmdir(directory)
+        directory = tempfile.mkdtemp(prefix=_PREFIX, dir="/tmp")
+    return directory
+
+
+def _remove_abandoned(directories: Iterable[Path]) -> None:
+    for directory in directories:
+        with contextlib.suppress(OSError):
+            if time.time() - directory.stat().st_mtime > _ABANDONED_S:
+                directory.rmdir()
