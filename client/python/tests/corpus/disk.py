@@ -187,7 +187,7 @@ def _kind(mode: int) -> str:
 
 
 def _bytes_differ(expected: bytes, actual: bytes) -> str:
-    at = next((at for at, (one, other) in enumerate(zip(expected, actual)) if one != other), None)
+    at = next((at for at, (one, other) in enumerate(zip(expected, actual, strict=False)) if one != other), None)
     at = min(len(expected), len(actual)) if at is None else at
     start = max(0, at - 20)
     return (

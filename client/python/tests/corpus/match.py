@@ -54,7 +54,7 @@ def mismatches(expected: Any, actual: Any, bindings: Bindings, where: str = "$")
             return [f"{where}: expected {len(expected)} elements, but got {len(elements)}: {_show(actual)}"]
         return [
             problem
-            for index, (one, other) in enumerate(zip(expected, elements))
+            for index, (one, other) in enumerate(zip(expected, elements, strict=True))
             for problem in mismatches(one, other, bindings, f"{where}[{index}]")
         ]
     spelt = _is_number(expected) and isinstance(actual, str) and _WHOLE.fullmatch(actual)
@@ -125,7 +125,7 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(value, other[key]) for key, value in one.items())
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(_same(a, b) for a, b in zip(one, other))
+        return len(one) == len(other) and all(_same(a, b) for a, b in zip(one, other, strict=True))
     return bool(one == other)
 
 

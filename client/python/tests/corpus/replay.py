@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import tempfile
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +30,12 @@ async def replay(case: Case, connect: Connect) -> list[str]:
 
     The steps end at the first that is not as expected, since what follows would only repeat that.
     """
-    with tempfile.TemporaryDirectory(prefix="toolfs-corpus-") as name:
-        place = Path(name).resolve()
+    with _place() as place:
         root, outside = place / "root", place / "outside"
         disk.make(root, case.files)
         outside.mkdir()
         server = Server(place, root, flags=case.server, persistent=case.restarts)
-        server.start()
+        await asyncio.to_thread(server.start)
         try:
             door = await connect(server.address)
             try:
@@ -43,12 +43,19 @@ async def replay(case: Case, connect: Connect) -> list[str]:
             finally:
                 await door.close()
         finally:
-            ended = server.stop()
+            ended = await asyncio.to_thread(server.stop)
         if problems:
             return [*problems, *ended, *server.errors().splitlines()]
         left = disk.leaves(outside)
         problems = [f"disk: `{name}` was made outside the root" for name in left]
         return [*ended, *disk.differences(root, case.files, case.disk), *problems]
+
+
+@contextlib.contextmanager
+def _place() -> Iterator[Path]:
+    """A directory of a case's own, by its real path."""
+    with tempfile.TemporaryDirectory(prefix="toolfs-corpus-") as name:
+        yield Path(name).resolve()
 
 
 class _Run:
@@ -69,7 +76,7 @@ class _Run:
                 await self._open_when_needed(one)
             answers = await asyncio.wait_for(asyncio.gather(*[self._do(one) for one in together]), PATIENCE)
             # Judged in the order of the case, so that the names of `$bind` do not depend on who came first.
-            for place, (one, answer) in enumerate(zip(together, answers), start=1):
+            for place, (one, answer) in enumerate(zip(together, answers, strict=True), start=1):
                 problems = self._judge(one.get("expect", {}), answer)
                 if problems:
                     which = f"step {number}" if one is step else f"step {number}, number {place} of those in parallel"

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import selectors
 import subprocess
-import tempfile
 from pathlib import Path
-from typing import IO
 
 PATIENCE = 30.0
 """Seconds that a server may take to come up, and to end when it is told to. Far more than it needs."""
@@ -31,8 +29,8 @@ class Server:
         self._home = place / "home"
         self._command = [str(binary()), "serve", "--root", f"{root}=/workspace", "--listen", self.address]
         self._command += ["--state", str(place / "state") if persistent else "memory", *flags]
+        self._errors = place / "stderr"
         self._process: subprocess.Popen[str] | None = None
-        self._errors: IO[str] | None = None
 
     @property
     def address(self) -> str:
@@ -41,16 +39,16 @@ class Server:
 
     def start(self) -> None:
         """Starts it and waits until it says that it is ready. Raises `RuntimeError` when it does not."""
-        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
-        self._process = subprocess.Popen(
-            self._command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env=self._environment(),
-            umask=0o022,
-            text=True,
-        )
+        with self._errors.open("ab") as errors:
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=self._environment(),
+                umask=0o022,
+                text=True,
+            )
         assert self._process.stdout is not None
         with selectors.DefaultSelector() as selector:
             selector.register(self._process.stdout, selectors.EVENT_READ)
@@ -85,11 +83,8 @@ class Server:
             self._process = None
 
     def errors(self) -> str:
-        """What it wrote to standard error since it was started."""
-        if self._errors is None:
-            return ""
-        self._errors.seek(0)
-        return self._errors.read()
+        """What it wrote to standard error, in all its runs."""
+        return self._errors.read_text(encoding="utf-8", errors="replace") if self._errors.exists() else ""
 
     def _environment(self) -> dict[str, str]:
         # The settings of whoever runs the tests are not the case's, and the server refuses those that it does not know.

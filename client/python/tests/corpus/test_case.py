@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from . import case
+from . import case, contract
 
 STEP = '{"read": {"file_path": "a"}}'
 TITLE = '"title": "what is right, as a sentence"'
@@ -57,6 +58,26 @@ def test_a_file_that_is_no_case_is_overlooked(tmp_path: Path) -> None:
         case.load_all(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "expected",
+    [
+        pytest.param({"outcome": {"read": {"next_ofset": None}}}, id="a misspelt field that is expected to be absent"),
+        pytest.param({"error": {"code": "FS_NOT_THERE"}}, id="an unknown code"),
+        pytest.param({"outcome": {"edit": {"changed_ranges": {"ranges": [{"oldStart": 1}]}}}}, id="a camel-case name"),
+        pytest.param({"outcome": {"read": {"line_endings": "LINE_ENDINGS_UNSPECIFIED"}}}, id="a zero that is left out"),
+        pytest.param({"status": {"code": "X", "error": {"path": ""}}}, id="an empty text that is left out"),
+        pytest.param({"outcome": {"write": {"size": "12"}}}, id="a text for a number"),
+        pytest.param({"outcome": {"read": {"bom": 0}}}, id="a number for a boolean"),
+        pytest.param({"outcome": {"read": {"notices": {}}}}, id="an object for an array"),
+        pytest.param({"session": {"mode": "read-only"}}, id="a mode as steps spell it"),
+    ],
+)
+def test_an_expectation_that_no_answer_can_have_is_taken(expected: Any) -> None:
+    assert list(contract.expectation_faults(expected))
+
+
 def test_the_corpus_holds_what_is_no_case() -> None:
-    cases: list[Any] = case.load_all()
-    assert len({one.title for one in cases}) == len(cases), "two cases have one title"
+    cases = case.load_all()
+    titles = Counter(one.title for one in cases)
+    assert [title for title, count in titles.items() if count > 1] == [], "two cases have one title"
+    assert {one.name: faults for one in cases if (faults := contract.faults(one))} == {}

@@ -48,7 +48,10 @@ def test_entries_are_made_otherwise_than_described(root: Path) -> None:
 
 
 def _write(name: str, content: bytes) -> Callable[[Path], None]:
-    return lambda root: None if (root / name).write_bytes(content) else None
+    def change(root: Path) -> None:
+        (root / name).write_bytes(content)
+
+    return change
 
 
 def _replace(name: str, make: Callable[[Path], object]) -> Callable[[Path], None]:
