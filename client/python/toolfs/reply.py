@@ -154,7 +154,7 @@ def edit_result(response: tool_pb2.ExecuteResponse) -> EditResult:
 
 
 def _text(response: tool_pb2.ExecuteResponse) -> str:
-    return text_of(decode_content(response.content))
+    return "\n".join(block.text for block in response.content if block.HasField("text"))
 
 
 def _failure(response: tool_pb2.ExecuteResponse, tool: str) -> ToolError | ProtocolError:
