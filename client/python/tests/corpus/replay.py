@@ -13,13 +13,11 @@ from typing import Any
 from . import disk, match, text
 from .case import Case
 from .door import Answer, Call, Door, Opening
+from .judge import TOOLS, judge
 from .server import Server
 
 Connect = Callable[[str], Awaitable[Door]]
 """Makes a door to the server at an address (`unix:PATH`)."""
-
-TOOLS = ("read", "write", "edit")
-"""The tools that have a typed call."""
 
 PATIENCE = 60.0
 """Seconds that one step may take. Far more than any needs."""
@@ -77,7 +75,7 @@ class _Run:
             answers = await asyncio.wait_for(asyncio.gather(*[self._do(one) for one in together]), PATIENCE)
             # Judged in the order of the case, so that the names of `$bind` do not depend on who came first.
             for place, (one, answer) in enumerate(zip(together, answers, strict=True), start=1):
-                problems = self._judge(one.get("expect", {}), answer)
+                problems = judge(one.get("expect", {}), answer, self._bindings)
                 if problems:
                     which = f"step {number}" if one is step else f"step {number}, number {place} of those in parallel"
                     return [f"{which}: {problem}" for problem in problems]
@@ -142,29 +140,3 @@ class _Run:
             dry_run=step.get("dry_run"),
             view=step.get("view"),
         )
-
-    def _judge(self, expected: dict[str, Any], answer: Answer) -> list[str]:
-        outcome = {tool: answer.response[tool] for tool in TOOLS if tool in answer.response}
-        problems: list[str] = []
-        if "status" not in expected and answer.status is not None:
-            return [f"the call must be taken, but its status is {answer.status}"]
-        if "error" not in expected and answer.error is not None:
-            return [f"the call must succeed, but it failed: {answer.error}"]
-        if "error" in expected and "outcome" not in expected and outcome:
-            problems.append(f"outcome: there must be none beside an error, but it is {outcome}")
-        if "content" in expected:
-            content = expected["content"]
-            whole = content if isinstance(content, dict) and "contains" in content else text.build(content)
-            problems += match.content_mismatches(whole, answer.content)
-        actual: dict[str, Any] = {
-            "outcome": outcome or None,
-            "error": answer.error,
-            "status": answer.status,
-            "session": answer.session,
-            "tool_call_id": answer.response.get("tool_call_id"),
-            "dry_run": answer.response.get("dry_run"),
-        }
-        for member, value in actual.items():
-            if member in expected:
-                problems += match.mismatches(expected[member], value, self._bindings, member)
-        return problems
