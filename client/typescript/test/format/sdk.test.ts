@@ -11,7 +11,7 @@ import OpenAI from "openai";
 import { toStrictJsonSchema } from "openai/lib/transform";
 import { ScriptedService } from "../../examples/offline/service.js";
 import { type Answer, type InputSchema, toolDefinitions, toolResult } from "../../src/index.js";
-import { definitions } from "./binary.js";
+import { definitions } from "./printed.js";
 
 const tools = definitions();
 const picture = { type: "image" as const, mimeType: "image/png", data: new Uint8Array([1, 2, 3]) };
@@ -23,7 +23,7 @@ const answers: Answer[] = [
 
 /** Sends one request with an SDK and returns what it sent. */
 async function sent(send: (service: ScriptedService) => Promise<unknown>): Promise<{ [key: string]: unknown }> {
-  const service = new ScriptedService({});
+  const service = new ScriptedService([{}]);
   await send(service);
   assert.equal(service.requests.length, 1);
   return service.requests[0] as { [key: string]: unknown };

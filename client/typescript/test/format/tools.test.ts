@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { create } from "@bufbuild/protobuf";
 import { ToolDefinitionSchema } from "../../src/gen/toolfs/v1/tool_pb.js";
 import { promptOf, type ToolFormat, toolDefinitions } from "../../src/index.js";
-import { definitions, printedTools } from "./binary.js";
+import { definitions, printedTools } from "./printed.js";
 
 const FORMATS: ToolFormat[] = ["json", "anthropic", "openai", "openai-chat", "gemini", "mcp"];
 
