@@ -1,7 +1,7 @@
 """What the layer costs: a small read through it, against the bare generated stub, by taking turns call by call.
 
-Starts a server of its own (`--binary`, else `TOOLFS_BIN`) and prints one line of JSON: per client the p50 of the stub and
-of the layer in microseconds, and their ratio.
+Starts a server of its own (`--binary`, else `TOOLFS_BIN`) and prints one line of JSON: per client the p50 of the stub
+and of the layer in microseconds, and their ratio.
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ def _tried(work: Callable[[], None]) -> Answer:
 
 
 def _options(opening: Opening) -> dict[str, Any]:
-    given = {"cwd": opening.cwd, "roots": opening.roots, "labels": opening.labels}
+    given: dict[str, Any] = {"cwd": opening.cwd, "roots": opening.roots, "labels": opening.labels}
     options = {name: value for name, value in given.items() if value is not None}
     if opening.mode is not None:
         options["read_only"] = opening.mode == "read-only"
