@@ -15,6 +15,8 @@ pub struct Reply<T> {
     pub dry_run: bool,
     /// The name of the logical call.
     pub request_id: String,
+    /// The model's own id of the call, as the server echoed it.
+    pub tool_call_id: String,
 }
 
 impl<T> Reply<T> {
@@ -37,6 +39,8 @@ pub struct ModelReply {
     pub outcome: Option<Outcome>,
     /// Whether it was a dry run.
     pub dry_run: bool,
+    /// The model's own id of the call, as the server echoed it.
+    pub tool_call_id: String,
 }
 
 impl ModelReply {
@@ -54,6 +58,7 @@ impl ModelReply {
             content: response.content,
             outcome: response.outcome,
             dry_run: response.dry_run.unwrap_or(false),
+            tool_call_id: response.tool_call_id,
         }
     }
 }
@@ -76,6 +81,7 @@ pub(crate) fn decode<T>(
         content: response.content,
         dry_run: response.dry_run.unwrap_or(false),
         request_id: response.request_id,
+        tool_call_id: response.tool_call_id,
     })
 }
 
