@@ -25,6 +25,8 @@ mod command_session;
 mod command_state;
 /// What the command prints for others to use: definitions of tools, completions, manual pages.
 mod command_tools;
+/// The cases that every language replays.
+mod corpus;
 /// Editing: matching and replacing.
 mod edit;
 /// What is wrong with a call, and how it is told.

@@ -12,6 +12,7 @@
 //! Where a set-up lacks what a case needs, the case is listed as ignored, with the reason.
 
 pub(crate) mod answer;
+pub(crate) mod corpus;
 pub(crate) mod direct;
 pub(crate) mod door;
 pub(crate) mod event;
