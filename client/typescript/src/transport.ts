@@ -6,6 +6,7 @@
  * alive.
  */
 import { createHash } from "node:crypto";
+import type { ClientHttp2Stream } from "node:http2";
 import net from "node:net";
 import tls from "node:tls";
 import { Code, ConnectError as RpcError, type Transport } from "@connectrpc/connect";
@@ -103,6 +104,7 @@ function open(key: string, address: Address, options: TransportOptions): Entry {
     { pingIntervalMs: options.keepaliveMs ?? 30_000, pingTimeoutMs: options.keepaliveTimeoutMs ?? 10_000 },
     { createConnection: () => openSocket(address, secure, options), settings: { enablePush: false } },
   );
+  let guarded: ClientHttp2Stream["session"];
   const transport = createGrpcTransport({
     baseUrl,
     readMaxBytes: maxMessageBytes,
@@ -113,7 +115,9 @@ function open(key: string, address: Address, options: TransportOptions): Entry {
       authority: connection.authority,
       async request(...request) {
         try {
-          return await connection.request(...request);
+          const stream = await connection.request(...request);
+          if (stream.session !== guarded) guarded = guard(stream.session);
+          return stream;
         } catch (cause) {
           const message = cause instanceof RpcError ? cause.rawMessage : String(cause);
           throw new RpcError(message, Code.Unavailable, undefined, undefined, new NotSent(message, { cause }));
@@ -131,6 +135,14 @@ function open(key: string, address: Address, options: TransportOptions): Entry {
   const entry = { shared: { address, transport, secure, maxMessageBytes, release }, users: 0 };
   entries.set(key, entry);
   return entry;
+}
+
+/**
+ * A connection that is given up while its end is being told would end the process: the manager no longer listens then.
+ * Whoever has a call on it is told by the call.
+ */
+function guard(session: ClientHttp2Stream["session"]): ClientHttp2Stream["session"] {
+  return session?.on("error", () => {});
 }
 
 function openSocket(address: Address, secure: boolean, options: TransportOptions): net.Socket {

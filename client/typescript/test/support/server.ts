@@ -35,7 +35,11 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   const listen = options.listen ?? `unix:${join(home, "toolfs.sock")}`;
   const args = ["serve", "--root", options.root ?? directory, "--listen", listen];
   args.push("--state", options.state ?? "memory", ...(options.args ?? []));
-  const child = spawn(BINARY, args, { env: cleanEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(BINARY, args, {
+    // What the user of this machine configured is not for tests.
+    env: { ...cleanEnvironment(), XDG_CONFIG_HOME: home, XDG_STATE_HOME: home },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const address = await readyAddress(child);
   const stop = async (signal: NodeJS.Signals = "SIGTERM") => {
     if (child.exitCode !== null || child.signalCode !== null) return;
