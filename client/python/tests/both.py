@@ -23,6 +23,10 @@ class Awaited:
             return attribute
         return lambda *args, **options: _in_thread(lambda: attribute(*args, **options))
 
+    def detach(self) -> None:
+        """Sends nothing, in either client."""
+        self.inner.detach()
+
     async def __aenter__(self) -> Awaited:
         return self
 

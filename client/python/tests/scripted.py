@@ -194,12 +194,16 @@ class _Handler(grpc.GenericRpcHandler):  # type: ignore[type-arg]
 
 @contextmanager
 def serving(
-    script: Script, *, credentials: grpc.ServerCredentials | None = None, address: str = "127.0.0.1:0"
+    script: Script,
+    *,
+    credentials: grpc.ServerCredentials | None = None,
+    address: str = "127.0.0.1:0",
+    first: Any = None,
 ) -> Iterator[str]:
-    """Serves a script; gives its address."""
+    """Serves a script; gives its address. `first` is a handler that is asked before it."""
     server = grpc.server(
         futures.ThreadPoolExecutor(8),
-        handlers=[_Handler(script)],
+        handlers=[*([] if first is None else [first]), _Handler(script)],
         options=[("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)],
     )
     if credentials is None:

@@ -24,6 +24,9 @@ def read_failure(error: Any, address: str, unsent: bool, attempts: int) -> CallE
     """The error of this package. `unsent` says that the call never left."""
     if unsent:
         return ConnectError(address, error.details() or "")
-    failure = call_error(error.code(), error.details(), error.trailing_metadata())
+    message = error.details() or ""
+    if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED and "essage larger than max" in message:
+        message = f"{message}: raise `max_message_bytes` of the client, if the server's own limit allows for it"
+    failure = call_error(error.code(), message, error.trailing_metadata())
     failure.attempts = attempts
     return failure

@@ -119,9 +119,10 @@ class LocalServer:
         self._end = weakref.finalize(self, _end, self._process, directory)
         _RUNNING.add(self)
         if not self._words.wait_until_ready(options.start_timeout):
+            ended = self._words.ended_early
             self.stop()
             status = self._process.returncode
-            how = f"ended with status {status}" if self._words.ended_early else f"took over {options.start_timeout:g} s"
+            how = f"ended with status {status}" if ended else f"took over {options.start_timeout:g} s"
             raise LocalServerError(f"`toolfs serve` {how} before it was ready; it said:\n{self._words.errors()}")
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
@@ -27,6 +27,10 @@ Metadata = tuple[tuple[str, str], ...] | None
 
 Token = str | Callable[[], str | Awaitable[str]] | None
 """A bearer token, or what returns one: called for each attempt, and awaited where it is a coroutine function."""
+
+
+Stream = AsyncGenerator[_Result, None]
+"""A generator that can be left early, and is then to be closed."""
 
 
 class Method(Protocol[_Request, _Response]):

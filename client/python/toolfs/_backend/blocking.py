@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Annotated, Any, Protocol, TypeVar, cast
 
 import grpc
@@ -20,6 +20,10 @@ Metadata = tuple[tuple[str, str], ...] | None
 
 Token = str | Callable[[], str] | None
 """A bearer token, or what returns one: called for each attempt."""
+
+
+Stream = Generator[_Result, None, None]
+"""A generator that can be left early, and is then to be closed."""
 
 
 class Method(Protocol[_Request, _Response]):

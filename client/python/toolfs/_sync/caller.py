@@ -99,6 +99,7 @@ class Caller:
             except grpc.RpcError as error:
                 unsent = looks_unsent(error) and not backend.is_connected(connection.stubs.channel)
                 failure = read_failure(error, self._target.address, unsent, 1 + (tries.count if tries else 0))
+                failure.__cause__ = error
             else:
                 failure = None if refused is None else refused(answer)
                 if failure is None:

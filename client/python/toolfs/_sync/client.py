@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, overload
 from uuid import UUID
@@ -200,7 +200,7 @@ class Toolfs:
 
     def list_sessions(
         self, *, page_size: int = 0, deadline: float | None = None
-    ) -> Iterator[session_pb2.Session]:
+    ) -> backend.Stream[session_pb2.Session]:
         """The caller's open sessions, oldest first, without their ids. Pages are fetched as they are needed.
 
         `page_size` is 1 to 1,000, and 0 means 100; `deadline` is for each page. Raises `CallError`, `ConnectError`.

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import TracebackType
 from uuid import UUID
 
@@ -175,7 +174,7 @@ class Session:
     def _forget(self, request: session_pb2.ForgetObservationsRequest, deadline: float | None) -> None:
         self._caller.send(lambda stubs: stubs.sessions.ForgetObservations, request, Repeat.HARMLESS, deadline)
 
-    def watch(self, resume_token: str = "") -> Iterator[event_pb2.WatchResponse]:
+    def watch(self, resume_token: str = "") -> backend.Stream[event_pb2.WatchResponse]:
         """Follows what the calls of this session do, whoever makes them: from now on, or after the event of the token.
 
         The first event is `watch_began`; it ends with the session. It has no deadline, and is not begun anew when the

@@ -1,0 +1,78 @@
+"""Calls of the asyncio client that are given up by their caller."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import grpc
+import pytest
+from conftest import Live
+from scripted import EXECUTE, Fails, Script, serving
+
+from toolfs import AsyncToolfs
+
+
+async def test_a_cancelled_call_is_cancelled_at_the_server() -> None:
+    arrived, ended = threading.Event(), threading.Event()
+    script = Script()
+
+    class Waiting(grpc.GenericRpcHandler):  # type: ignore[type-arg]
+        def service(self, call: Any) -> Any:
+            def answer(request: bytes, context: grpc.ServicerContext) -> bytes:
+                context.add_callback(ended.set)
+                arrived.set()
+                ended.wait(30)
+                return b""
+
+            return grpc.unary_unary_rpc_method_handler(answer) if call.method == EXECUTE else None
+
+    with serving(script, first=Waiting()) as address:
+        async with AsyncToolfs.connect(address) as client, client.open_session() as session:
+            call = asyncio.ensure_future(session.read("a.txt"))
+            assert await asyncio.to_thread(arrived.wait, 30)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            assert await asyncio.to_thread(ended.wait, 30)
+
+
+async def test_a_call_can_be_cancelled_while_it_waits_to_be_sent_again() -> None:
+    script = Script(answers={EXECUTE: [Fails(reason="OVERLOADED", retry_delay=30.0)] * 2})
+    with serving(script) as address:
+        async with AsyncToolfs.connect(address) as client, client.open_session() as session:
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(session.read("a.txt"), 0.5)
+    assert len(script.requests(EXECUTE)) == 1
+
+
+async def test_a_session_goes_on_after_a_cancelled_call(live: Live) -> None:
+    async with AsyncToolfs.connect(live.address) as client, client.open_session() as session:
+        call = asyncio.ensure_future(session.write("a.txt", "a\n"))
+        await asyncio.sleep(0)
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+        # Whether it was written cannot be known; if so, then whole.
+        reply = await session.call("read", {"file_path": "a.txt"})
+        assert reply.error.reason == "FS_NOT_FOUND" if reply.error else reply.text.startswith("1: a\n")
+        await session.write("b.txt", "b\n")
+
+
+async def test_a_task_that_waits_for_a_watch_can_be_cancelled(live: Live) -> None:
+    async with AsyncToolfs.connect(live.address) as client, client.open_session() as session:
+        seen: list[str | None] = []
+        began = asyncio.Event()
+
+        async def follow() -> None:
+            async for event in session.watch():
+                seen.append(event.WhichOneof("happening"))
+                began.set()
+
+        task = asyncio.ensure_future(follow())
+        await asyncio.wait_for(began.wait(), 30)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert seen == ["watch_began"]
+        await session.write("a.txt", "a\n")
