@@ -11,6 +11,7 @@ from pathlib import Path
 
 import grpc
 
+import toolfs
 from toolfs.v1 import tool_pb2, tool_pb2_grpc
 
 
@@ -31,6 +32,16 @@ def environment() -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith(("TOOLFS_", "OTEL_")) and name != "RUST_LOG"
     }
+
+
+def example_environment() -> dict[str, str]:
+    """The environment of a program that starts a server of its own, with the package that is under test.
+
+    It has no keys: a program that reached for a real service would fail.
+    """
+    kept = {name: value for name, value in environment().items() if not name.endswith("_API_KEY")}
+    path = os.pathsep.join(filter(None, [str(Path(toolfs.__file__).parent.parent), kept.get("PYTHONPATH", "")]))
+    return {**kept, "TOOLFS_BIN": binary(), "PYTHONPATH": path}
 
 
 @contextmanager
