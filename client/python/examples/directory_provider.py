@@ -4,9 +4,10 @@
 
 The directory is held open, and everything beneath it is reached from there name by name without following a link, so
 that nobody who swaps a directory for a link leads out. Links are followed by the base class, which looks at where each
-one leads. A file is replaced by a temporary one beside it that is written, synced and renamed; a creation links it, which
-never replaces. What another process writes between the check and the rename is lost: this example does not exchange and
-verify as `toolfs serve` itself does, and says so in its capabilities. After a kill, a file `.toolfs-*.tmp` may be left.
+one leads. A file is replaced by a temporary one beside it that is written, synced and renamed; a creation links it,
+which never replaces. What another process writes between the last look and the rename is lost: this example does not
+exchange and verify as `toolfs serve` itself does, and says so in its capabilities. Extended attributes are not kept.
+After a kill, a file `.toolfs-*.tmp` may be left.
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ classes make that a matter of a few methods:
     class Scratch(WholeFileProvider):
         ...
 
-    with serve(Scratch("scratch", [Root(b"/scratch")], durability=Durability.NONE), "unix:/tmp/mine/seam.sock") as serving:
+    scratch = Scratch("scratch", [Root(b"/scratch")], durability=Durability.NONE)
+    with serve(scratch, "unix:/run/user/1000/scratch/seam.sock") as serving:
         serving.wait()
 
 Methods are called from several threads at once. What they raise becomes the gRPC status that the contract prescribes:
@@ -19,11 +20,11 @@ the log of `toolfs.provider` tells. A write that arrives in parts reaches the pr
 matches its digest.
 
 Left out: methods that are coroutines (`serve_async` runs these methods in threads), operation ids in
-`WholeFileProvider`, and a bound on how long a caller may hold a thread with an upload that does not go on: the address is
-for the server of the tools alone.
+`WholeFileProvider`, and a bound on how long a caller may hold a thread with an upload that does not go on: the address
+is for the server of the tools alone.
 
-`examples/directory_provider.py` serves a directory, and passes the server's own conformance suite but for the cases that
-are listed with their reasons beside it.
+`examples/directory_provider.py` serves a directory, and passes the server's own conformance suite but for the cases
+that are listed with their reasons beside it.
 """
 
 from toolfs.enums import FileKind, Published

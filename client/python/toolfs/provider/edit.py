@@ -13,7 +13,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Union
 
 from toolfs.outcome import LineRange, MatchedRanges
 from toolfs.provider.diff import MAX_RANGES, Change
@@ -46,7 +45,7 @@ class Ambiguous:
     lines: tuple[int, ...]
 
 
-EditResult = Union[Edited, NoMatch, Ambiguous]
+EditResult = Edited | NoMatch | Ambiguous
 
 
 def same_text(old_string: str, new_string: str) -> bool:

@@ -20,7 +20,8 @@ _DETAILS_KEY = "grpc-status-details-bin"
 def in_call(context: Any) -> Iterator[Call]:
     """One call. What is raised in it ends it with the status of the contract; a mistake is logged here, once."""
     call = Call(context.time_remaining)
-    if not context.add_callback(call.end):
+    # Within an event loop nothing is answered to that, and cancelling is noticed by the deadline only.
+    if context.add_callback(call.end) is False:
         call.end()
     try:
         yield call

@@ -72,7 +72,7 @@ class CallRefused(Exception):
 
 
 class TargetMoved(Exception):
-    """Raised by `WholeFileProvider.look`, `read`, `entries` and `replace`: the place is no longer what it was resolved or read as.
+    """Raised by the methods of a `WholeFileProvider`: the place is no longer what it was resolved or read as.
 
     A component became a link, or other content than the expected one is there. The base class looks again and decides
     anew; it never reaches the caller.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Union
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +23,8 @@ class ReplaceIfVersion:
     """1 to 128 printable ASCII characters, never parsed."""
 
 
-WriteGuard = Union[Unconditional, CreateIfAbsent, ReplaceIfVersion]
+WriteGuard = Unconditional | CreateIfAbsent | ReplaceIfVersion
 """The condition of a write."""
 
-EditGuard = Union[Unconditional, ReplaceIfVersion]
+EditGuard = Unconditional | ReplaceIfVersion
 """The condition of an edit. Without one, a missing target is `FS_STALE_VERSION` all the same."""

@@ -30,7 +30,8 @@ MAX_WORKERS = 16
 GRACE_SECONDS = 10.0
 """How long calls in progress may go on when a server is stopped."""
 
-_DEFAULT_MESSAGE_BYTES = 64 << 20
+MAX_MESSAGE_BYTES = 64 << 20
+"""The largest message of a gate, in both directions."""
 
 # The mode of a socket comes from the umask, which is one for the whole process.
 _UMASK = threading.Lock()
@@ -125,7 +126,7 @@ def _message_bytes(provider: Provider) -> int:
     return provider.capabilities(Call()).limits.max_message_bytes
 
 
-def _options(message_bytes: int = _DEFAULT_MESSAGE_BYTES) -> list[tuple[str, int]]:
+def _options(message_bytes: int) -> list[tuple[str, int]]:
     return [
         ("grpc.max_receive_message_length", message_bytes),
         ("grpc.max_send_message_length", message_bytes),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Union
 
 from toolfs.enums import LimitKind
 from toolfs.provider import decode, refusal
@@ -16,8 +15,8 @@ from toolfs.provider.guard import WriteGuard
 from toolfs.provider.value import WriteText
 from toolfs.v1 import filesystem_pb2
 
-_Message = Union[filesystem_pb2.WriteTextRequest, filesystem_pb2.PlanWriteRequest]
-_Header = Union[filesystem_pb2.WriteTextHeader, filesystem_pb2.PlanWriteHeader]
+_Message = filesystem_pb2.WriteTextRequest | filesystem_pb2.PlanWriteRequest
+_Header = filesystem_pb2.WriteTextHeader | filesystem_pb2.PlanWriteHeader
 
 
 @dataclass(slots=True)
