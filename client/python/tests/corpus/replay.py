@@ -83,10 +83,12 @@ class _Run:
 
     async def _open_when_needed(self, step: dict[str, Any]) -> None:
         """Opens the session `main` where a step needs it and the case did not."""
+        if "outside" in step or "restart" in step:
+            return
         session = step.get("session", "main")
         if "open" in step:
             self._opened.add(session)
-        elif session == "main" and "main" not in self._opened and not ("outside" in step or "restart" in step):
+        elif session == "main" and "main" not in self._opened:
             self._opened.add(session)
             answer = await self._door.open(session, Opening())
             if answer.status is not None:
