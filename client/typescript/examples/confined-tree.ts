@@ -6,9 +6,12 @@
  */
 import { constants, type Dirent, type Stats } from "node:fs";
 import * as fs from "node:fs/promises";
-import { type FileKind, refusal } from "toolfs/provider";
+import { type FileKind, FsError, refusal } from "toolfs/provider";
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+
+/** How often a path is walked anew that changes meanwhile. */
+const MAX_ATTEMPTS = 8;
 
 /** Names from the root down, each as raw bytes. */
 export type Names = readonly Buffer[];
@@ -44,6 +47,17 @@ export class ConfinedTree {
    * @param followLast whether a link at the end is followed
    */
   async walk(path: Names, shown: string, wantsDirectory: boolean, followLast: boolean): Promise<Found> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#walk(path, shown, wantsDirectory, followLast);
+      } catch (error) {
+        const isMoving = error instanceof FsError && error.code === "FS_UNAVAILABLE";
+        if (!isMoving || attempt === MAX_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  async #walk(path: Names, shown: string, wantsDirectory: boolean, followLast: boolean): Promise<Found> {
     const pending = [...path];
     const at: Buffer[] = [];
     let links = 0;
@@ -155,7 +169,14 @@ export class ConfinedTree {
   }
 
   async #readLink(names: Names, shown: string): Promise<Buffer> {
-    return this.inParent(names, shown, (path) => fs.readlink(path, { encoding: "buffer" }));
+    return this.inParent(names, shown, async (path) => {
+      try {
+        return await fs.readlink(path, { encoding: "buffer" });
+      } catch (error) {
+        // It was a link a moment ago.
+        throw (error as NodeJS.ErrnoException).code === "EINVAL" ? refusal.keepsChanging(shown) : error;
+      }
+    });
   }
 
   /** The names that a link adds to the place where it stands; an absolute one starts anew beneath the root. */
@@ -223,11 +244,11 @@ async function openDirectory(path: Buffer, shown: string): Promise<fs.FileHandle
   try {
     return await fs.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   } catch (error) {
-    // A name that became a link after the walk: whoever asks again is walked anew.
-    const isLink = await fs.lstat(path).then(
-      (stats) => stats.isSymbolicLink(),
+    // What is a link or a directory now was something else a moment ago: whoever asks again is walked anew.
+    const isMoving = await fs.lstat(path).then(
+      (stats) => stats.isSymbolicLink() || stats.isDirectory(),
       () => false,
     );
-    throw isLink ? refusal.keepsChanging(shown) : error;
+    throw isMoving ? refusal.keepsChanging(shown) : error;
   }
 }

@@ -273,13 +273,13 @@ async function main(args: readonly string[]): Promise<void> {
     throw new Error("usage: directory-provider DIRECTORY unix:PATH|HOST:PORT [--max-file-bytes=N ...]");
   }
   const served = await serveProvider(new DirectoryProvider(directory, limits), address);
-  console.log(`ready: toolfs serve --provider ${served.address}`);
   const close = () => {
     process.stdin.destroy();
     void served.close();
   };
   process.once("SIGTERM", close).once("SIGINT", close);
   if (args.includes("--until-stdin-closes")) process.stdin.on("end", close).resume();
+  console.log(`ready: toolfs serve --provider ${served.address}`);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await main(process.argv.slice(2));

@@ -122,9 +122,9 @@ function nameOf(target: TargetKey): string {
 async function main([address]: readonly string[]): Promise<void> {
   if (address === undefined) throw new Error("usage: observation-gate unix:PATH|HOST:PORT");
   const served = await serveGate(new ObservationGate(), address);
-  console.log(`ready: toolfs serve --root DIR --policy ${served.address}`);
   const close = () => void served.close();
   process.once("SIGTERM", close).once("SIGINT", close);
+  console.log(`ready: toolfs serve --root DIR --policy ${served.address}`);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await main(process.argv.slice(2));

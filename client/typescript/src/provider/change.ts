@@ -19,7 +19,7 @@ export interface Change {
 }
 
 /** How many lines may differ within one change before it is shown as one: the search costs the square of it. */
-const MAX_SEARCHED_DIFFERENCES = 2_000;
+const MAX_SEARCHED_DIFFERENCES = 1_000;
 
 /** The lines of a text from `start` to `end`, each with its line end. */
 export function* linesOf(text: Buffer, start: number, end: number): Generator<Buffer> {

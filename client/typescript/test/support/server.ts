@@ -12,6 +12,8 @@ if (BINARY === "") throw new Error("set `TOOLFS_BIN` to the command `toolfs`: `c
 export interface ServerOptions {
   /** What `--root` gets; a fresh directory otherwise. */
   root?: string;
+  /** Where files are instead: the address of a process that serves the seam. */
+  provider?: string;
   /** Where to listen; a private Unix socket otherwise. */
   listen?: string;
   /** `memory` otherwise. */
@@ -33,7 +35,9 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   const home = mkdtempSync(join(tmpdir(), "toolfs-test-"));
   const directory = mkdtempSync(join(tmpdir(), "toolfs-root-"));
   const listen = options.listen ?? `unix:${join(home, "toolfs.sock")}`;
-  const args = ["serve", "--root", options.root ?? directory, "--listen", listen];
+  const files =
+    options.provider === undefined ? ["--root", options.root ?? directory] : ["--provider", options.provider];
+  const args = ["serve", ...files, "--listen", listen];
   args.push("--state", options.state ?? "memory", ...(options.args ?? []));
   const child = spawn(BINARY, args, {
     // What the user of this machine configured is not for tests.
