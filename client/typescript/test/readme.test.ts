@@ -29,6 +29,17 @@ test("the README is not TypeScript, or the types of the package are wrong", asyn
   await project.compile({ skipLibCheck: false, lib: ["es2023", "dom", "esnext.disposable"] });
 });
 
+test("the README names other versions of the SDKs than are tested", () => {
+  const { devDependencies } = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"));
+  const [, versions = ""] = /are tested against (.*)\.$/m.exec(readFileSync(join(PACKAGE, "README.md"), "utf8")) ?? [];
+  const named = versions.split(/, | and /);
+  assert.ok(named.length > 1);
+  for (const one of named) {
+    const [name = "", version] = one.split(" ");
+    assert.equal(version, devDependencies[name], name);
+  }
+});
+
 test("a README that says something else passes", async () => {
   const other = join(project.directory, "OTHER.md");
   const blocks = (code: string, text: string) => writeFileSync(other, `\`\`\`ts\n${code}\n\`\`\`\n${text}`);

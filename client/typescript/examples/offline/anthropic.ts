@@ -36,7 +36,7 @@ function check(request: unknown, turn: number): void {
   const results = blocks.filter((block) => block.type === "tool_result");
   const texts = results.map(({ tool_use_id, content, is_error }) => {
     const [block] = typeof content === "string" ? [] : (content ?? []);
-    return { id: tool_use_id, text: block?.type === "text" ? block.text : "", isError: is_error };
+    return { id: tool_use_id, text: block?.type === "text" ? block.text : "", isError: is_error ?? false };
   });
   checkResults(texts, turn);
 }

@@ -34,7 +34,7 @@ export const TURNS: readonly ScriptedCall[][] = [
 export interface ScriptedResult {
   id: string;
   text: string;
-  /** Whether it was marked as a failure, where the service has such a mark. */
+  /** Whether it was marked as a failure; absent where the service has no such mark. */
   isError?: boolean | undefined;
 }
 
