@@ -194,6 +194,28 @@ async fn a_client_that_froze_neither_uses_up_the_drain_limit_nor_makes_the_end_a
     assert_eq!(status.code(), Some(0), "{errors}");
 }
 
+/// A program that starts a server of its own may be killed, and then nobody is left to send a signal.
+#[tokio::test]
+async fn a_server_that_lives_by_its_standard_input_ends_with_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let socket = directory.path().join("s");
+    let mut serve = command();
+    serve.args(["serve", "--root", directory.path().to_str().unwrap(), "--until-stdin-closes"]);
+    serve.arg("--listen").arg(format!("unix:{}", socket.display()));
+    serve.stdin(Stdio::piped());
+    let mut server = Server::of(serve);
+    server.say(b"whatever comes in is no end\n");
+    let client = Client::connect(&server.address()).await.unwrap();
+    client.open_session(OpenSession::default()).await.unwrap();
+
+    server.hang_up();
+
+    let (status, errors) = server.wait();
+    assert!(status.success(), "{status}: {errors}");
+    assert!(errors.contains("standard input has ended"), "{errors}");
+    assert!(!socket.exists(), "the socket is left behind");
+}
+
 /// The frozen client holds up the drain, until somebody does not want to wait for its limit.
 #[tokio::test(flavor = "current_thread")]
 async fn a_second_signal_ends_a_drain_at_once() {

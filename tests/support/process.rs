@@ -1,7 +1,7 @@
 //! The real command as a process of its own. Only processes that were started here are ended.
 
 use std::ffi::OsString;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -30,7 +30,7 @@ pub(crate) fn command() -> Command {
 
 /// Keeps the settings of whoever runs the tests from a command, but for those that it was given: a command that inherits
 /// them would test the machine, and refuses those that name tools of the tests.
-fn leave_settings_out(command: &mut Command) {
+pub(crate) fn leave_settings_out(command: &mut Command) {
     let ours = |name: &str| ["TOOLFS_", "OTEL_", "RUST_LOG"].iter().any(|start| name.starts_with(start));
     let given: Vec<OsString> = command.get_envs().map(|(name, _)| name.to_owned()).collect();
     for (name, _) in std::env::vars_os() {
@@ -149,6 +149,16 @@ impl Server {
             // It may be gone already.
             let _ = kill_process(pid, Signal::TERM);
         }
+    }
+
+    /// Writes to its standard input, which is a pipe that this process holds.
+    pub(crate) fn say(&mut self, bytes: &[u8]) {
+        self.child.stdin.as_mut().expect("its standard input is no pipe").write_all(bytes).unwrap();
+    }
+
+    /// Closes its standard input, which was a pipe that this process held.
+    pub(crate) fn hang_up(&mut self) {
+        drop(self.child.stdin.take().expect("its standard input is no pipe"));
     }
 
     /// Waits until it has ended, which it was told to before. Told again, it would end at once.

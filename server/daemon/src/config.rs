@@ -51,6 +51,8 @@ pub struct ServeConfig {
     pub request_id_window: Duration,
     /// How long calls in flight may go on at the end.
     pub drain_limit: Duration,
+    /// Whether the server ends when its standard input does.
+    pub until_stdin_closes: bool,
     /// What is logged, and how.
     pub log: LogConfig,
     /// The limits in force.
@@ -276,6 +278,7 @@ impl ServeConfig {
             session_idle: (!idle.is_zero()).then_some(idle),
             request_id_window: seconds(Setting::RequestIdWindow),
             drain_limit: seconds(Setting::DrainLimit),
+            until_stdin_closes: chosen.switch(Setting::UntilStdinCloses),
             log: LogConfig {
                 filter: chosen.text(Setting::LogFilter).unwrap_or_default().to_owned(),
                 filter_origin: chosen.origin(Setting::LogFilter).clone(),

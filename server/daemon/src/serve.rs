@@ -122,7 +122,11 @@ fn run_on(runtime: &Runtime, args: &ServeArgs, environment: &Environment) -> u8 
         return exit::USAGE;
     }
     let code = runtime.block_on(async {
-        let shutdown = match signal::survive_file_size_limit().and_then(|()| signal::shutdown()) {
+        let stdin_closes = config.until_stdin_closes;
+        let or_else = async move {
+            if stdin_closes { signal::stdin_closed().await } else { std::future::pending().await }
+        };
+        let shutdown = match signal::survive_file_size_limit().and_then(|()| signal::shutdown(or_else)) {
             Ok(shutdown) => shutdown,
             Err(error) => {
                 output::complain(&format!("cannot listen for signals: {error}"));

@@ -44,6 +44,8 @@ pub enum Setting {
     RequestIdWindow,
     /// How long calls may go on at the end.
     DrainLimit,
+    /// Whether the server ends with its standard input.
+    UntilStdinCloses,
     /// What is logged.
     LogFilter,
     /// How log lines look.
@@ -125,7 +127,7 @@ pub struct Definition {
 impl Setting {
     /// Every setting, in the order of the help.
     pub fn all() -> impl Iterator<Item = Setting> {
-        const FIRST: [Setting; 15] = [
+        const FIRST: [Setting; 16] = [
             Setting::Roots,
             Setting::Listen,
             Setting::AllowRemote,
@@ -139,6 +141,7 @@ impl Setting {
             Setting::SessionIdle,
             Setting::RequestIdWindow,
             Setting::DrainLimit,
+            Setting::UntilStdinCloses,
             Setting::LogFilter,
             Setting::LogFormat,
         ];
@@ -314,6 +317,18 @@ impl Setting {
                 Default::Is("10"),
                 "How long calls in flight may go on after SIGTERM, in seconds",
             ),
+            Setting::UntilStdinCloses => Definition {
+                kind: Kind::Switch,
+                ..server(
+                    "until_stdin_closes",
+                    "until-stdin-closes",
+                    "TOOLFS_UNTIL_STDIN_CLOSES",
+                    "BOOL",
+                    Default::Is("false"),
+                    "Drain and end when standard input ends, as on SIGTERM: for a program that starts a server of its \
+                     own, holds the other end of a pipe, and may be killed",
+                )
+            },
             Setting::LogFilter => Definition {
                 group: Group::Log,
                 wider_variable: Some("RUST_LOG"),
@@ -403,12 +418,13 @@ mod tests {
                 | Setting::SessionIdle
                 | Setting::RequestIdWindow
                 | Setting::DrainLimit
+                | Setting::UntilStdinCloses
                 | Setting::LogFilter
                 | Setting::LogFormat
                 | Setting::Limit(_) => {}
             }
         }
-        assert_eq!(listed.len(), 15 + LimitName::ALL.len());
+        assert_eq!(listed.len(), 16 + LimitName::ALL.len());
     }
 
     #[test]
