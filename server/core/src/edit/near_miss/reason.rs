@@ -220,7 +220,7 @@ fn compare(wanted: &Gap, there: &Gap, at: Position, ends: Ends, reasons: &mut BT
     }
     let (plain_wanted, plain_there) = (plain_blanks(&wanted.blanks), plain_blanks(&there.blanks));
     if unusual(&wanted.blanks) != unusual(&there.blanks) {
-        reasons.insert(NearMissReason::LookAlikes);
+        reasons.insert(NearMissReason::WhiteSpace);
     }
     if !is_same(&plain_wanted, &plain_there) {
         compare_lines(&plain_wanted, &plain_there, at, ends, reasons);

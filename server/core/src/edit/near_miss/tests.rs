@@ -73,8 +73,13 @@ fn look_alikes() {
         expect![[r#"1-1 ["it’s “fine” – really"]: quotes or dashes that look alike"#]],
     );
     check("it's\n", "it’s", expect![[r#"1-1 ["it's"]: quotes or dashes that look alike"#]]);
-    check("a\u{a0}b\n", "a b", expect![[r#"1-1 ["a\u{a0}b"]: quotes or dashes that look alike"#]]);
-    check("a\u{200b}b\n", "ab", expect![[r#"1-1 ["a\u{200b}b"]: quotes or dashes that look alike"#]]);
+}
+
+#[test]
+fn unusual_spaces_are_no_quotes_or_dashes() {
+    check("a\u{a0}b\n", "a b", expect![[r#"1-1 ["a\u{a0}b"]: white space"#]]);
+    check("a\u{200b}b\n", "ab", expect![[r#"1-1 ["a\u{200b}b"]: white space"#]]);
+    check("a\u{2009}b\n", "a\u{202f}b", expect![[r#"1-1 ["a\u{2009}b"]: white space"#]]);
 }
 
 #[test]
