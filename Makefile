@@ -1,7 +1,8 @@
 # The commands of this repository. `make help` lists them.
 #
-# Only the toolchains are expected on the machine: Rust by rustup, Node.js with npm, and Go for grpcurl. Everything else
-# is installed below target/ and proto/node_modules by the targets that need it.
+# Only the toolchains are expected on the machine: Rust by rustup, Node.js 20 or later with npm, Python 3.10 or later with
+# venv, and Go for grpcurl. Everything else is installed below target/ and the folders node_modules by the targets that
+# need it.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -11,6 +12,12 @@ TOOLS := $(CURDIR)/target/tools
 BUF := $(CURDIR)/proto/node_modules/.bin/buf
 GRPCURL := $(TOOLS)/bin/grpcurl
 GRPCURL_VERSION := v1.9.3
+# The interpreter of the Python client's checks and tests, and the marks that its packages and npm's are there.
+PYTHON := $(TOOLS)/python/bin/python
+NODE_MODULES := client/typescript/node_modules/.package-lock.json
+# What the runners of the corpus report, and who must.
+CORPUS_REPORT := $(CURDIR)/target/corpus.jsonl
+CORPUS_LANGUAGES := "Rust (in process)" "Rust" "Python" "Python (asyncio)" "TypeScript"
 # The interpreter that generates Python code has packages of its own: they are older than those that the client is tested with.
 GENERATOR := $(TOOLS)/python-generator
 
@@ -23,11 +30,28 @@ build: ## Build the command, optimized.
 	cargo build --release -p toolfs-server
 
 .PHONY: test
-test: $(BUF) grpcurl ## Run every test; needs no root, and tells what it skips.
+test: $(BUF) grpcurl $(PYTHON) $(NODE_MODULES) ## Run every test; needs no root, and tells what it skips.
+	@rm -f $(CORPUS_REPORT)
 	@# One set of features for the command and for the tests: else every crate would be built twice.
 	cargo build --workspace --all-features --bins --tests --examples
 	TOOLFS_BIN="$(TARGET_DIR)/debug/toolfs" TOOLFS_BUF="$(BUF)" TOOLFS_GRPCURL="$$(test -x $(GRPCURL) && echo $(GRPCURL))" \
+		TOOLFS_PYTHON="$(PYTHON)" TOOLFS_NODE="$$(command -v node)" TOOLFS_CORPUS_REPORT="$(CORPUS_REPORT)" \
 		cargo test --workspace --all-features
+	$(MAKE) --no-print-directory test-python test-typescript
+	python3 client/corpus/table.py $(CORPUS_REPORT) $(CORPUS_LANGUAGES)
+
+.PHONY: test-python
+test-python: $(PYTHON) ## Run the tests of the Python client against the command that was built last.
+	cd client/python && TOOLFS_BIN="$(TARGET_DIR)/debug/toolfs" TOOLFS_CORPUS_REPORT="$(CORPUS_REPORT)" $(PYTHON) -m pytest
+
+.PHONY: test-typescript
+test-typescript: $(NODE_MODULES) ## Run the tests of the TypeScript client against the command that was built last.
+	cd client/typescript && npm run --silent build
+	cd client/typescript && TOOLFS_BIN="$(TARGET_DIR)/debug/toolfs" TOOLFS_CORPUS_REPORT="$(CORPUS_REPORT)" npm test --silent
+
+.PHONY: packages
+packages: $(PYTHON) $(NODE_MODULES) ## Pack the clients, install each into an empty project, and run its quickstart there.
+	TOOLFS_BIN="$(TARGET_DIR)/debug/toolfs" PYTHON="$(PYTHON)" client/packed.sh $(CURDIR)/target/packed
 
 # The features are those of `make test`, so that nothing is built twice.
 PROOF := cargo test --quiet --workspace --all-features --test proof --
@@ -41,7 +65,7 @@ prove-ci: ## The same with a twentieth of the cases.
 	$(PROOF) observations --size 1000
 
 .PHONY: check
-check: fmt clippy doc buf layering compile-only ## Everything that needs no test run.
+check: fmt clippy doc buf generated check-clients layering compile-only ## Everything that needs no test run.
 
 .PHONY: fmt
 fmt: ## Check the format.
@@ -64,6 +88,11 @@ buf: $(BUF) ## Lint the contract and compare it with its released baseline.
 	cd proto && $(BUF) format --diff --exit-code
 	@if test -f proto/v1.binpb; then cd proto && $(BUF) breaking --against v1.binpb; \
 	else echo "buf breaking: skipped, there is no released baseline"; fi
+
+.PHONY: check-clients
+check-clients: $(PYTHON) $(NODE_MODULES) ## Check the format and the types of the clients.
+	cd client/python && $(PYTHON) -m ruff format --check . && $(PYTHON) -m ruff check . && $(PYTHON) -m mypy
+	cd client/typescript && npm run --silent check
 
 .PHONY: layering
 layering: ## Look for libraries that a layer must not have in its tree, and for features that the command must not have.
@@ -92,8 +121,9 @@ contract-release: $(BUF) ## Make the present contract the baseline that later on
 	cd proto && $(BUF) build --exclude-source-info --as-file-descriptor-set -o v1.binpb
 
 .PHONY: generate
-generate: $(BUF) $(GENERATOR)/bin/protoc-gen-mypy ## Generate the code of the clients anew.
+generate: $(BUF) $(GENERATOR)/bin/protoc-gen-mypy $(PYTHON) ## Generate the code of the clients anew.
 	cd proto && PATH="$(GENERATOR)/bin:$$PATH" $(BUF) generate
+	$(PYTHON) client/python/tools/generate_sync.py
 
 .PHONY: generated
 generated: generate ## See that the committed generated code is what the contract and the plugins make.
@@ -130,4 +160,14 @@ $(TOOLS)/bin/cargo-deny:
 $(GENERATOR)/bin/protoc-gen-mypy: proto/requirements.txt
 	python3 -m venv $(GENERATOR)
 	$(GENERATOR)/bin/pip install --quiet --disable-pip-version-check -r proto/requirements.txt
+	touch $@
+
+$(PYTHON): client/python/requirements-dev.txt client/python/requirements-sdks.txt client/python/pyproject.toml
+	python3 -m venv $(TOOLS)/python
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r client/python/requirements-dev.txt \
+		-r client/python/requirements-sdks.txt -e client/python
+	touch $@
+
+$(NODE_MODULES): client/typescript/package-lock.json
+	cd client/typescript && npm ci --no-audit --no-fund
 	touch $@

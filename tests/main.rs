@@ -15,6 +15,8 @@ mod support;
 
 /// Callers who go away in the middle.
 mod cancel;
+/// Clients of several languages at once.
+mod clients;
 /// The command: calls, refusals to start, the end.
 mod command;
 /// Settings of the command: where they come from, what is wrong with them.
