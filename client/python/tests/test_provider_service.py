@@ -1,17 +1,15 @@
-"""A provider at the end of a connection: what it answers, how errors travel, and what no stream may do."""
+"""A provider at the end of a connection: what it answers, calls at once, and where it is served."""
 
 from __future__ import annotations
 
 import asyncio
 import stat
-from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
-from google.rpc import status_pb2
 from provider_memory import (
     CREATE,
     UNCONDITIONAL,
@@ -27,181 +25,24 @@ from provider_memory import (
 from toolfs.detail import (
     AbortedDetail,
     InvalidArgumentDetail,
-    NearMiss,
     NotObservedDetail,
     SandboxDetail,
     StaleVersionDetail,
 )
-from toolfs.enums import AbortCause, FileKind, LimitKind, NearMissReason, SearchStopReason, TextEncoding
+from toolfs.enums import AbortCause, FileKind
 from toolfs.error import ArgumentError, FsErrorCode
 from toolfs.provider import (
     Call,
-    CallReason,
-    CallRefused,
-    Content,
-    FileStat,
     FsError,
     Limits,
-    Published,
     Replaced,
     Unconditional,
     WriteText,
-    refusal,
     serve,
     serve_async,
-    status,
 )
 from toolfs.provider.text import version_of
-from toolfs.v1 import error_pb2, filesystem_pb2, types_pb2
-
-NEAR = NearMiss(1, 2, ("a", "b"), (NearMissReason.WHITE_SPACE,), "white space")
-
-# One error of each code, and the gRPC code under which it travels.
-ERRORS = [
-    (refusal.not_found("/ws/x", ("y",)), grpc.StatusCode.NOT_FOUND),
-    (refusal.not_directory("/ws/x"), grpc.StatusCode.FAILED_PRECONDITION),
-    (refusal.not_regular("/ws/x", FileKind.FIFO), grpc.StatusCode.FAILED_PRECONDITION),
-    (refusal.not_text("/ws/x", 6, True, TextEncoding.UTF16_LE), grpc.StatusCode.FAILED_PRECONDITION),
-    (refusal.too_large("/ws/x", LimitKind.MAX_FILE_BYTES, 5, 6), grpc.StatusCode.FAILED_PRECONDITION),
-    (FsError(FsErrorCode.FS_OUT_OF_RANGE, "past the end"), grpc.StatusCode.OUT_OF_RANGE),
-    (refusal.not_writable("/ws/x"), grpc.StatusCode.PERMISSION_DENIED),
-    (refusal.protected("/ws/x", ".git"), grpc.StatusCode.PERMISSION_DENIED),
-    (FsError(FsErrorCode.FS_NO_SPACE, "the disk is full"), grpc.StatusCode.RESOURCE_EXHAUSTED),
-    (FsError(FsErrorCode.FS_IO_ERROR, "broken", published=Published.MAYBE), grpc.StatusCode.INTERNAL),
-    (refusal.stale("/ws/x", "v1", None), grpc.StatusCode.ABORTED),
-    (refusal.not_observed("/ws/x", FileKind.REGULAR, 0, False), grpc.StatusCode.FAILED_PRECONDITION),
-    (refusal.ambiguous_edit("/ws/x", 2, (1, 3)), grpc.StatusCode.FAILED_PRECONDITION),
-    (
-        refusal.edit_not_found("/ws/x", (NEAR,), SearchStopReason.BYTE_BUDGET),
-        grpc.StatusCode.FAILED_PRECONDITION,
-    ),
-    (refusal.invalid_argument("path", "empty", "a path"), grpc.StatusCode.INVALID_ARGUMENT),
-    (refusal.unsupported("not here"), grpc.StatusCode.UNIMPLEMENTED),
-    (refusal.keeps_changing("/ws/x"), grpc.StatusCode.UNAVAILABLE),
-    (refusal.aborted(AbortCause.CANCELLED), grpc.StatusCode.CANCELLED),
-    (refusal.aborted(AbortCause.DEADLINE_EXCEEDED), grpc.StatusCode.DEADLINE_EXCEEDED),
-]
-
-
-class Raising(MemoryFiles):
-    """Raises one error for every question what is at a target."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__({b"f": b"x"})
-        self.error = error
-
-    def stat(self, call: Call, target: bytes, want_version: bool) -> FileStat:
-        raise self.error
-
-
-def test_every_code_is_among_the_errors_that_are_tried() -> None:
-    assert {error.code for error, _ in ERRORS} == set(FsErrorCode)
-
-
-@pytest.mark.parametrize(("error", "code"), ERRORS, ids=[error.code.value for error, _ in ERRORS])
-def test_an_error_arrives_as_it_was_raised(error: FsError, code: grpc.StatusCode, tmp_path: Path) -> None:
-    with served(Raising(error), tmp_path) as client, pytest.raises(grpc.RpcError) as ended:
-        client.stub.Stat(filesystem_pb2.StatRequest(target_key=client.key("f")), timeout=30)
-    call = refused(ended.value)
-    assert (call.status, call.reason) == (code, error.code.value)
-    assert call.message == f"{error.code}: {error.message}"
-    told = call.fs_error
-    assert told is not None
-    assert (told.code, told.message, told.path) == (error.code, error.message, error.path)
-    assert (told.published, told.retryable, told.remedy) == (error.published, error.retryable, "")
-    assert told.detail == error.detail
-    assert told.raw.detail_truncated is False
-
-
-def test_a_mistake_of_the_provider_says_nothing_of_its_cause(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with served(Raising(ZeroDivisionError("secret")), tmp_path) as client, pytest.raises(grpc.RpcError) as ended:
-        client.stub.Stat(filesystem_pb2.StatRequest(target_key=client.key("f")), timeout=30)
-    call = refused(ended.value)
-    assert (call.status, call.reason, call.fs_error) == (grpc.StatusCode.INTERNAL, "INTERNAL", None)
-    assert "secret" not in call.message and "secret" in caplog.text
-
-
-def test_an_error_that_is_too_long_is_cut_to_fit_the_trailers() -> None:
-    long = "é" * 4_000
-    near = tuple(NearMiss(1, 9, (long,) * 9, (NearMissReason.WHITE_SPACE,), long) for _ in range(9))
-    error = refusal.edit_not_found(f"/ws/{long}", near, SearchStopReason.UNSPECIFIED)
-    ended = status.of_fs_error(error)
-    assert len(ended.details) <= status.MAX_DETAILS_BYTES
-    assert len(ended.message.encode()) <= 400
-    told = error_pb2.FsError()
-    assert status_pb2.Status.FromString(ended.details).details[1].Unpack(told)
-    assert told.detail_truncated and told.path.endswith("…")
-    assert [len(miss.lines) for miss in told.edit_not_found.near_misses] == [5, 5, 5]
-
-
-def test_a_version_is_never_cut() -> None:
-    error = refusal.stale("/ws/" + "x" * 9_000, "e" * 128, "a" * 128)
-    told = error_pb2.FsError()
-    assert status_pb2.Status.FromString(status.of_fs_error(error).details).details[1].Unpack(told)
-    assert (told.stale_version.expected_version, told.stale_version.actual_version) == ("e" * 128, "a" * 128)
-
-
-Parts = Callable[[bytes], Iterable[filesystem_pb2.WriteTextRequest]]
-
-
-def _sha256(digest: bytes | None) -> filesystem_pb2.WriteTextRequest:
-    return filesystem_pb2.WriteTextRequest(trailer=filesystem_pb2.WriteTrailer(sha256=digest))
-
-
-HOSTILE: list[tuple[str, Parts, str]] = [
-    ("nothing", lambda key: [], "header"),
-    ("no trailer", lambda key: [header(key, 3), chunk(b"new")], "trailer"),
-    ("no content", lambda key: [header(key, 3), trailer(b"")], "size"),
-    ("no header", lambda key: [chunk(b"new"), trailer(b"new")], "chunk"),
-    ("the trailer first", lambda key: [trailer(b"new"), header(key, 3)], "trailer"),
-    ("two headers", lambda key: [header(key, 3), header(key, 3), chunk(b"new"), trailer(b"new")], "header"),
-    ("two trailers", lambda key: [header(key, 3), chunk(b"new"), trailer(b"new"), trailer(b"new")], "trailer"),
-    ("a chunk after the trailer", lambda key: [header(key, 3), chunk(b"new"), trailer(b"new"), chunk(b"")], "chunk"),
-    ("an unset part", lambda key: [header(key, 3), filesystem_pb2.WriteTextRequest()], "part"),
-    ("too many bytes", lambda key: [header(key, 3), chunk(b"news"), trailer(b"news")], "size"),
-    ("too many bytes in all", lambda key: [header(key, 3), chunk(b"ne"), chunk(b"ws"), trailer(b"news")], "size"),
-    ("too few bytes", lambda key: [header(key, 4), chunk(b"new"), trailer(b"new")], "size"),
-    ("another digest", lambda key: [header(key, 3), chunk(b"new"), trailer(b"old")], "sha256"),
-    ("no digest", lambda key: [header(key, 3), chunk(b"new"), _sha256(None)], "sha256"),
-    ("a short digest", lambda key: [header(key, 3), chunk(b"new"), _sha256(b"123")], "sha256"),
-    ("a negative size", lambda key: [header(key, -1), trailer(b"")], "size"),
-    ("no target", lambda key: [header(b"", 3), chunk(b"new"), trailer(b"new")], "target_key"),
-]
-
-
-@pytest.mark.parametrize(("parts", "field"), [case[1:] for case in HOSTILE], ids=[case[0] for case in HOSTILE])
-def test_a_stream_that_is_not_whole_publishes_nothing(parts: Parts, field: str, tmp_path: Path) -> None:
-    provider = MemoryFiles({b"f": b"old"})
-    with served(provider, tmp_path) as client, pytest.raises(grpc.RpcError) as ended:
-        client.stub.WriteText(iter(parts(client.key("f"))), timeout=30)
-    told = refused(ended.value).fs_error
-    assert told is not None and told.code is FsErrorCode.FS_INVALID_ARGUMENT
-    assert isinstance(told.detail, InvalidArgumentDetail) and told.detail.field == field
-    assert provider.files == {b"f": b"old"}
-
-
-def test_content_above_the_limit_is_refused_at_its_header(tmp_path: Path) -> None:
-    provider = MemoryFiles(limits=Limits(max_content_bytes=10))
-    with served(provider, tmp_path) as client:
-        with pytest.raises(grpc.RpcError) as ended:
-            client.stub.WriteText(iter([header(client.key("f"), 11)]), timeout=30)
-        assert refused(ended.value).reason == "FS_TOO_LARGE"
-        assert client.write("f", b"0123456789").report.size == 10
-
-
-def test_a_caller_that_leaves_in_the_middle_publishes_nothing(tmp_path: Path) -> None:
-    provider = MemoryFiles({b"f": b"old"})
-    with served(provider, tmp_path) as client:
-
-        def parts(key: bytes) -> Iterable[filesystem_pb2.WriteTextRequest]:
-            yield header(key, 3)
-            yield chunk(b"new")
-            raise RuntimeError("the caller breaks off")
-
-        with pytest.raises(grpc.RpcError):
-            client.stub.WriteText(parts(client.key("f")), timeout=30)
-        assert client.write("g", b"x").report.size == 1
-    assert provider.files == {b"f": b"old", b"g": b"x"}
+from toolfs.v1 import filesystem_pb2, types_pb2
 
 
 @pytest.mark.parametrize("guard", [None, types_pb2.WriteGuard()])
@@ -310,43 +151,6 @@ def test_a_published_effect_answers_ok_and_says_that_it_is_not_durable(tmp_path:
         response = client.write("f", b"x")
     assert response.report.size == 1
     assert (response.not_durable.reason, response.not_durable.published) == ("FS_IO_ERROR", types_pb2.PUBLISHED_YES)
-
-
-def test_content_has_one_header_chunks_and_one_trailer(tmp_path: Path) -> None:
-    content = ("é" * 100_000).encode()
-    with served(MemoryFiles({b"f": content, b"e": b""}), tmp_path) as client:
-        request = filesystem_pb2.ReadTextRequest(target_key=client.key("f"))
-        told = list(client.stub.ReadText(request, timeout=30))
-        kinds = [part.WhichOneof("part") for part in told]
-        assert (kinds[0], set(kinds[1:-1]), kinds[-1]) == ("header", {"chunk"}, "trailer")
-        assert (told[0].header.size, told[-1].trailer.version) == (len(content), version_of(content))
-        assert b"".join(part.chunk for part in told) == content
-        assert all(part.chunk.decode() for part in told[1:-1])
-        some = filesystem_pb2.ReadBytesRequest(target_key=client.key("f"), offset=1, length=2)
-        told = list(client.stub.ReadBytes(some, timeout=30))
-        assert (told[1].chunk, told[-1].trailer.version) == (content[1:3], "")
-        request = filesystem_pb2.ReadTextRequest(target_key=client.key("e"))
-        assert [part.WhichOneof("part") for part in client.stub.ReadText(request)] == ["header", "trailer"]
-
-
-class FoundLate(MemoryFiles):
-    """Finds out in the middle that a file is no text."""
-
-    def read_text(self, call: Call, target: bytes) -> Content:
-        def pieces() -> Iterable[bytes]:
-            yield b"text"
-            raise refusal.not_text("/ws/f", 4, True, TextEncoding.UNSPECIFIED)
-
-        return Content(9, pieces(), lambda: "version")
-
-
-def test_a_text_that_turns_out_not_to_be_one_ends_without_a_trailer(tmp_path: Path) -> None:
-    told = []
-    with served(FoundLate(), tmp_path) as client, pytest.raises(grpc.RpcError) as ended:
-        for part in client.stub.ReadText(filesystem_pb2.ReadTextRequest(target_key=b"k"), timeout=30):
-            told.append(part.WhichOneof("part"))
-    assert told == ["header", "chunk"]
-    assert refused(ended.value).reason == "FS_NOT_TEXT"
 
 
 def test_a_large_directory_is_listed_in_bounded_messages(tmp_path: Path) -> None:
@@ -485,9 +289,3 @@ def test_capabilities_tell_roots_limits_and_patterns(tmp_path: Path) -> None:
     limits = {limit.name: limit.value for limit in told.limits}
     assert (limits["max_file_bytes"], limits["max_content_bytes"]) == (9, 16 << 20)
     assert list(told.protected_patterns) == [".git"]
-
-
-def test_a_refusal_of_the_call_itself_is_a_status_without_an_error() -> None:
-    ended = status.of_refused(CallRefused(CallReason.GUARD_MISSING, "no guard"))
-    assert (ended.code, ended.message) == (grpc.StatusCode.INVALID_ARGUMENT, "no guard")
-    assert len(status_pb2.Status.FromString(ended.details).details) == 1
