@@ -46,11 +46,27 @@ function fileSystemService(
       throw statusOfThrown(thrown, onMistake);
     }
   };
-  const many = async function* <T>(context: HandlerContext, work: (call: Call) => AsyncIterable<T>): AsyncGenerator<T> {
+  // Only what the provider throws is told: what the transport throws into here is that the caller went away.
+  const many = async function* <T>(
+    context: HandlerContext,
+    work: (call: Call) => AsyncGenerator<T>,
+  ): AsyncGenerator<T> {
+    const told = async <V>(step: () => V | Promise<V>): Promise<V> => {
+      try {
+        return await step();
+      } catch (thrown) {
+        throw statusOfThrown(thrown, onMistake);
+      }
+    };
+    const parts = await told(() => work({ signal: context.signal }));
     try {
-      yield* work({ signal: context.signal });
-    } catch (thrown) {
-      throw statusOfThrown(thrown, onMistake);
+      for (;;) {
+        const next = await told(() => parts.next());
+        if (next.done === true) return;
+        yield next.value;
+      }
+    } finally {
+      await parts.return(undefined);
     }
   };
   const received = (
