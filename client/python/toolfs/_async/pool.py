@@ -27,7 +27,9 @@ class Connection:
 
     def budget(self, policy: RetryPolicy) -> Budget:
         """The budget of all calls over this channel that follow the same policy."""
-        return self._budgets.setdefault(policy, Budget(policy))
+        budget = self._budgets.get(policy)
+        # Of two threads that make one at once, one wins.
+        return self._budgets.setdefault(policy, Budget(policy)) if budget is None else budget
 
     def is_usable(self) -> bool:
         """Whether this process, and this loop, may use it."""

@@ -14,7 +14,7 @@ from toolfs._sync.pool import POOL, Connection
 from toolfs._backend import blocking as backend
 from toolfs.error import ArgumentError, CallError, ConnectError, ToolError, ToolfsError
 from toolfs.failure import looks_unsent, read_failure
-from toolfs.retry import Repeat, RetryPolicy, Tries
+from toolfs.retry import Budget, Repeat, RetryPolicy, Tries
 from toolfs.target import Target
 from toolfs.v1 import tool_pb2, types_pb2
 
@@ -34,6 +34,7 @@ class Caller:
         self._deadline = deadline
         self._retry = retry
         self._held: Connection | None = None
+        self._budget = Budget(retry)
         self._lock = threading.Lock()
         self._closed = False
         self._remembers: bool | None = None
@@ -49,6 +50,7 @@ class Caller:
             held = self._held
             if held is None or held.is_gone():
                 held = self._held = POOL.acquire(self._target)
+                self._budget = held.budget(self._retry)
             if not held.is_usable():
                 raise ToolfsError("the client belongs to another event loop: connect one in each loop")
             return held
@@ -103,13 +105,12 @@ class Caller:
             else:
                 failure = None if refused is None else refused(answer)
                 if failure is None:
-                    connection.budget(self._retry).succeeded()
+                    self._budget.succeeded()
                     return answer
 
             if tries is None:
                 connect_by = began + min(self._target.connect_timeout, deadline)
-                budget = connection.budget(self._retry)
-                tries = Tries(self._retry, budget, repeat, began + deadline, connect_by)
+                tries = Tries(self._retry, self._budget, repeat, began + deadline, connect_by)
             wait = tries.wait_after(failure, time.monotonic())
             if wait is not None:
                 backend.sleep(wait)

@@ -91,8 +91,9 @@ class Toolfs:
 
         The server ends with the client, at the latest with this process, however that ends. The command is `binary`,
         else what the variable `TOOLFS_BIN` names, else `toolfs` on `PATH`. `args` are further arguments of
-        `toolfs serve`; variables that begin with `TOOLFS_` do not reach it. Raises `LocalServerError` where there is no
-        command, or with the server's own words where it does not start within `start_timeout` seconds.
+        `toolfs serve`. Variables that begin with `TOOLFS_` do not reach it; the user's configuration file does. Raises
+        `LocalServerError` where there is no command, or with the server's own words where it does not start within
+        `start_timeout` seconds.
         """
         options = local_options(root, binary, policy, state, args, start_timeout)
         return backend.opening(cls._start(options, deadline, max_message_bytes, retry))
