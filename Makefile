@@ -131,9 +131,14 @@ generated: generate ## See that the committed generated code is what the contrac
 	if test -n "$$changed"; then echo "generated code is not current: run \`make generate\` and commit"; echo "$$changed"; exit 1; fi
 
 .PHONY: bench
-bench: build ## Run the micro-benches of core and the local provider, and the load on the command.
+bench: build bench-clients ## Run the micro-benches, what the clients' layers cost, and the load on the command.
 	cargo bench -p toolfs-core -p toolfs-provider-local
 	TOOLFS_BIN="$(TARGET_DIR)/release/toolfs" cargo bench -p toolfs-contract --bench load
+
+.PHONY: bench-clients
+bench-clients: build $(PYTHON) $(NODE_MODULES) ## Time each client's layer against the bare generated stub.
+	cd client/python && $(PYTHON) bench/layer.py --binary "$(TARGET_DIR)/release/toolfs"
+	cd client/typescript && TOOLFS_BIN="$(TARGET_DIR)/release/toolfs" npm run --silent bench
 
 .PHONY: audit
 audit: $(TOOLS)/bin/cargo-deny ## Check licences, bans and sources, and each crate alone.

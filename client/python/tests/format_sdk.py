@@ -49,7 +49,7 @@ class Recorder:
         self.sent: list[Any] = []
 
     def __call__(self, request: Any) -> Any:
-        import httpx2  # type: ignore[import-not-found]
+        import httpx2
 
         self.sent.append(json.loads(request.content))
         return httpx2.Response(200, json=self.answer)
