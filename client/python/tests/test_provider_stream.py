@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import grpc
 import pytest
 from provider_memory import (
+    Client,
     MemoryFiles,
     chunk,
+    client_at,
     header,
     refused,
     served,
@@ -26,6 +30,8 @@ from toolfs.provider import (
     Content,
     Limits,
     refusal,
+    serve,
+    serve_async,
 )
 from toolfs.provider.text import version_of
 from toolfs.v1 import filesystem_pb2
@@ -78,19 +84,40 @@ def test_content_above_the_limit_is_refused_at_its_header(tmp_path: Path) -> Non
         assert client.write("f", b"0123456789").report.size == 10
 
 
-def test_a_caller_that_leaves_in_the_middle_publishes_nothing(tmp_path: Path) -> None:
+def _break_off(client: Client) -> None:
+    """Leaves in the middle of a write, and sees that others are served."""
+
+    def parts(key: bytes) -> Iterable[filesystem_pb2.WriteTextRequest]:
+        yield header(key, 3)
+        yield chunk(b"new")
+        raise RuntimeError("the caller breaks off")
+
+    with pytest.raises(grpc.RpcError):
+        client.stub.WriteText(parts(client.key("f")), timeout=30)
+    assert client.write("g", b"x").report.size == 1
+
+
+def test_a_caller_that_leaves_in_the_middle_publishes_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     provider = MemoryFiles({b"f": b"old"})
     with served(provider, tmp_path) as client:
-
-        def parts(key: bytes) -> Iterable[filesystem_pb2.WriteTextRequest]:
-            yield header(key, 3)
-            yield chunk(b"new")
-            raise RuntimeError("the caller breaks off")
-
-        with pytest.raises(grpc.RpcError):
-            client.stub.WriteText(parts(client.key("f")), timeout=30)
-        assert client.write("g", b"x").report.size == 1
+        _break_off(client)
     assert provider.files == {b"f": b"old", b"g": b"x"}
+    assert "mistake" not in caplog.text
+
+
+async def test_a_caller_that_leaves_an_event_loop_in_the_middle_publishes_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    provider = MemoryFiles({b"f": b"old"})
+
+    def calls(address: str) -> None:
+        with client_at(address) as client:
+            _break_off(client)
+
+    async with serve_async(provider, f"unix:{tmp_path}/seam.sock") as address:
+        await asyncio.to_thread(calls, address)
+    assert provider.files == {b"f": b"old", b"g": b"x"}
+    assert "mistake" not in caplog.text
 
 
 def test_content_has_one_header_chunks_and_one_trailer(tmp_path: Path) -> None:
@@ -108,6 +135,47 @@ def test_content_has_one_header_chunks_and_one_trailer(tmp_path: Path) -> None:
         assert (told[1].chunk, told[-1].trailer.version) == (content[1:3], "")
         request = filesystem_pb2.ReadTextRequest(target_key=client.key("e"))
         assert [part.WhichOneof("part") for part in client.stub.ReadText(request)] == ["header", "trailer"]
+
+
+def test_a_write_that_does_not_go_on_is_given_up_and_publishes_nothing(tmp_path: Path) -> None:
+    provider = MemoryFiles({b"f": b"old"})
+    goes_on = threading.Event()
+
+    def parts(key: bytes) -> Iterable[filesystem_pb2.WriteTextRequest]:
+        yield header(key, 3)
+        goes_on.wait(30)
+        yield chunk(b"new")
+        yield trailer(b"new")
+
+    with serve(provider, f"unix:{tmp_path}/seam.sock", max_workers=1, patience=0.2) as serving:
+        with client_at(serving.address) as client:
+            with pytest.raises(grpc.RpcError) as ended:
+                client.stub.WriteText(parts(client.key("f")), timeout=30)
+            assert refused(ended.value).reason == "FS_ABORTED"
+            assert client.write("g", b"x").report.size == 1, "its thread is free again"
+            goes_on.set()
+    assert provider.files == {b"f": b"old", b"g": b"x"}
+
+
+async def test_a_write_that_does_not_go_on_is_given_up_within_an_event_loop_too(tmp_path: Path) -> None:
+    provider = MemoryFiles({b"f": b"old"})
+    goes_on = threading.Event()
+
+    def parts(key: bytes) -> Iterable[filesystem_pb2.WriteTextRequest]:
+        yield header(key, 3)
+        goes_on.wait(30)
+
+    def calls(address: str) -> None:
+        with client_at(address) as client:
+            with pytest.raises(grpc.RpcError) as ended:
+                client.stub.WriteText(parts(client.key("f")), timeout=30)
+            assert refused(ended.value).reason == "FS_ABORTED"
+            assert client.write("g", b"x").report.size == 1, "its thread is free again"
+
+    async with serve_async(provider, f"unix:{tmp_path}/seam.sock", max_workers=1, patience=0.2) as address:
+        await asyncio.to_thread(calls, address)
+        goes_on.set()
+    assert provider.files == {b"f": b"old", b"g": b"x"}
 
 
 class FoundLate(MemoryFiles):

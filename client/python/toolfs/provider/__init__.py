@@ -20,8 +20,7 @@ the log of `toolfs.provider` tells. A write that arrives in parts reaches the pr
 matches its digest.
 
 Left out: methods that are coroutines (`serve_async` runs these methods in threads), operation ids in
-`WholeFileProvider`, and a bound on how long a caller may hold a thread with an upload that does not go on: the address
-is for the server of the tools alone.
+`WholeFileProvider`, and any judgement of who is calling: the address is for the server of the tools alone.
 
 `examples/directory_provider.py` serves a directory, and passes the server's own conformance suite but for the cases
 that are listed with their reasons beside it.

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from toolfs.provider import status
+from toolfs.enums import AbortCause
+from toolfs.provider import refusal, status
 from toolfs.provider.error import CallRefused, FsError
 from toolfs.provider.provider import Call
 
@@ -33,6 +34,9 @@ def in_call(context: Any) -> Iterator[Call]:
         # The caller left in the middle of a stream.
         raise
     except Exception:
+        if call.has_ended:
+            # What broke is the connection to a caller that left; nobody is there to be told.
+            _abort(context, status.of_fs_error(refusal.aborted(AbortCause.CANCELLED)))
         _LOG.exception("a call failed by a mistake of the provider")
         _abort(context, status.of_mistake())
 

@@ -36,6 +36,11 @@ class Call:
         """Tells that nobody waits for the answer any more."""
         self._ended.set()
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether nobody waits for the answer any more."""
+        return self._ended.is_set()
+
     def check(self) -> None:
         """Goes on, or raises `FS_ABORTED`.
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from toolfs.enums import FileKind
-from toolfs.provider import decode, encode, upload
+from toolfs.provider import decode, encode, upload, value
 from toolfs.provider.ending import in_call
+from toolfs.provider.patience import patient
 from toolfs.provider.provider import Call, Provider
 from toolfs.provider.text import PIECE_BYTES, pieces_of
 from toolfs.provider.value import Content, Limits
@@ -15,10 +16,14 @@ from toolfs.v1 import filesystem_pb2, filesystem_pb2_grpc
 
 
 class FileSystemServicer(filesystem_pb2_grpc.FileSystemServiceServicer):
-    """Serves a provider. Its methods are called from several threads at once."""
+    """Serves a provider. Its methods are called from several threads at once.
 
-    def __init__(self, provider: Provider) -> None:
+    A write whose next part does not come within `patience` seconds is given up.
+    """
+
+    def __init__(self, provider: Provider, patience: float) -> None:
         self._provider = provider
+        self._patience = patience
 
     def GetProviderCapabilities(self, request: Any, context: Any) -> filesystem_pb2.GetProviderCapabilitiesResponse:
         """Tells what the provider can do."""
@@ -88,8 +93,7 @@ class FileSystemServicer(filesystem_pb2_grpc.FileSystemServiceServicer):
     ) -> filesystem_pb2.WriteTextResponse:
         """Creates a file, or replaces its content, once all of it has come."""
         with in_call(context) as call:
-            limit = self._limits(call).max_content_bytes
-            report = self._provider.write_text(call, upload.receive(request_iterator, limit, call.check))
+            report = self._provider.write_text(call, self._received(request_iterator, call))
             return filesystem_pb2.WriteTextResponse(
                 report=encode.write_report(report), not_durable=encode.not_durable(report)
             )
@@ -107,8 +111,7 @@ class FileSystemServicer(filesystem_pb2_grpc.FileSystemServiceServicer):
     ) -> filesystem_pb2.PlanWriteResponse:
         """Decides and reports like `WriteText`, and publishes nothing."""
         with in_call(context) as call:
-            limit = self._limits(call).max_content_bytes
-            report = self._provider.plan_write(call, upload.receive(request_iterator, limit, call.check))
+            report = self._provider.plan_write(call, self._received(request_iterator, call))
             return filesystem_pb2.PlanWriteResponse(report=encode.write_report(report))
 
     def PlanEdit(self, request: filesystem_pb2.PlanEditRequest, context: Any) -> filesystem_pb2.PlanEditResponse:
@@ -116,6 +119,11 @@ class FileSystemServicer(filesystem_pb2_grpc.FileSystemServiceServicer):
         with in_call(context) as call:
             report = self._provider.plan_edit(call, decode.edit_request(request))
             return filesystem_pb2.PlanEditResponse(report=encode.edit_report(report))
+
+    def _received(self, messages: Iterable[Any], call: Call) -> value.WriteText:
+        """The whole write; nothing of it when its caller keeps a thread waiting for too long."""
+        parts = patient(messages, self._patience)
+        return upload.receive(parts, self._limits(call).max_content_bytes, call.check)
 
     def _limits(self, call: Call) -> Limits:
         return self._provider.capabilities(call).limits

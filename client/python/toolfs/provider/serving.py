@@ -27,6 +27,9 @@ from toolfs.v1 import filesystem_pb2_grpc
 MAX_WORKERS = 16
 """How many calls are worked on at once, when nothing else is said."""
 
+PATIENCE_SECONDS = 60.0
+"""How long a write may keep a thread waiting for its next part, when nothing else is said."""
+
 GRACE_SECONDS = 10.0
 """How long calls in progress may go on when a server is stopped."""
 
@@ -62,25 +65,38 @@ class Serving:
         self.stop()
 
 
-def serve(provider: Provider, address: str, *, max_workers: int = MAX_WORKERS, allow_remote: bool = False) -> Serving:
+def serve(
+    provider: Provider,
+    address: str,
+    *,
+    max_workers: int = MAX_WORKERS,
+    patience: float = PATIENCE_SECONDS,
+    allow_remote: bool = False,
+) -> Serving:
     """Serves a provider at `unix:PATH` or `HOST:PORT` (port 0 chooses one) in threads of its own.
 
-    A socket is made for this user alone. An address beyond the loopback device needs `allow_remote`. Raises
-    `ArgumentError` for an address that is none, `OSError` for one that cannot be bound.
+    A write whose next part does not come within `patience` seconds is given up, so that it does not hold one of the
+    `max_workers` threads. A socket is made for this user alone. An address beyond the loopback device needs
+    `allow_remote`. Raises `ArgumentError` for an address that is none, `OSError` for one that cannot be bound.
     """
-    return serve_with(_adder(provider), address, _message_bytes(provider), max_workers, allow_remote)
+    return serve_with(_adder(provider, patience), address, _message_bytes(provider), max_workers, allow_remote)
 
 
 @asynccontextmanager
 async def serve_async(
-    provider: Provider, address: str, *, max_workers: int = MAX_WORKERS, allow_remote: bool = False
+    provider: Provider,
+    address: str,
+    *,
+    max_workers: int = MAX_WORKERS,
+    patience: float = PATIENCE_SECONDS,
+    allow_remote: bool = False,
 ) -> AsyncIterator[str]:
     """The same within an event loop: gives the address, and stops at the end of the block.
 
     The provider's methods run in threads, so that they may block without holding up the loop.
     """
     async with serve_async_with(
-        _adder(provider), address, _message_bytes(provider), max_workers, allow_remote
+        _adder(provider, patience), address, _message_bytes(provider), max_workers, allow_remote
     ) as bound:
         yield bound
 
@@ -117,8 +133,8 @@ async def serve_async_with(
         await asyncio.to_thread(pool.shutdown)
 
 
-def _adder(provider: Provider) -> Add:
-    servicer = FileSystemServicer(provider)
+def _adder(provider: Provider, patience: float) -> Add:
+    servicer = FileSystemServicer(provider, patience)
     return lambda server: filesystem_pb2_grpc.add_FileSystemServiceServicer_to_server(servicer, server)
 
 
