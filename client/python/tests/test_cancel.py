@@ -1,4 +1,4 @@
-"""Calls of the asyncio client that are given up by their caller."""
+"""Calls that are given up by their caller, or whose client is closed."""
 
 from __future__ import annotations
 
@@ -8,34 +8,54 @@ from typing import Any
 
 import grpc
 import pytest
+from both import MODES, connect
 from conftest import Live
-from scripted import EXECUTE, Fails, Script, serving
+from scripted_server import EXECUTE, Fails, Script, serving
 
-from toolfs import AsyncToolfs
+from toolfs import AsyncToolfs, CallError
+
+
+class Waiting(grpc.GenericRpcHandler):  # type: ignore[type-arg]
+    """Answers no `Execute`, and tells when one comes and when its caller is gone."""
+
+    def __init__(self) -> None:
+        self.arrived = threading.Event()
+        self.ended = threading.Event()
+
+    def service(self, call: Any) -> Any:
+        def answer(request: bytes, context: grpc.ServicerContext) -> bytes:
+            context.add_callback(self.ended.set)
+            self.arrived.set()
+            self.ended.wait(30)
+            return b""
+
+        return grpc.unary_unary_rpc_method_handler(answer) if call.method == EXECUTE else None
 
 
 async def test_a_cancelled_call_is_cancelled_at_the_server() -> None:
-    arrived, ended = threading.Event(), threading.Event()
-    script = Script()
-
-    class Waiting(grpc.GenericRpcHandler):  # type: ignore[type-arg]
-        def service(self, call: Any) -> Any:
-            def answer(request: bytes, context: grpc.ServicerContext) -> bytes:
-                context.add_callback(ended.set)
-                arrived.set()
-                ended.wait(30)
-                return b""
-
-            return grpc.unary_unary_rpc_method_handler(answer) if call.method == EXECUTE else None
-
-    with serving(script, first=Waiting()) as address:
+    waiting = Waiting()
+    with serving(Script(), first=waiting) as address:
         async with AsyncToolfs.connect(address) as client, client.open_session() as session:
             call = asyncio.ensure_future(session.read("a.txt"))
-            assert await asyncio.to_thread(arrived.wait, 30)
+            assert await asyncio.to_thread(waiting.arrived.wait, 30)
             call.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await call
-            assert await asyncio.to_thread(ended.wait, 30)
+            assert await asyncio.to_thread(waiting.ended.wait, 30)
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_call_whose_client_is_closed_fails_and_does_not_count_as_cancelled(mode: str) -> None:
+    waiting = Waiting()
+    with serving(Script(), first=waiting) as address:
+        client = connect(mode, address)
+        session = await client.open_session()
+        call = asyncio.ensure_future(session.read("a.txt"))
+        assert await asyncio.to_thread(waiting.arrived.wait, 30)
+        await client.close()
+        with pytest.raises(CallError) as failure:
+            await call
+    assert failure.value.status is grpc.StatusCode.CANCELLED
 
 
 async def test_a_call_can_be_cancelled_while_it_waits_to_be_sent_again() -> None:

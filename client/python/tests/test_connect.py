@@ -14,7 +14,7 @@ import grpc
 import pytest
 from both import MODES, connect
 from conftest import Live
-from scripted import TOOLS, Script, serving
+from scripted_server import TOOLS, Script, serving
 
 from toolfs import ArgumentError, AsyncToolfs, CallError, ConnectError, Keepalive, RetryPolicy, Tls, Toolfs, ToolfsError
 from toolfs._async.pool import POOL as ASYNC_POOL

@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 import pytest
 from both import MODES, connect, listed
-from scripted import (
+from scripted_server import (
     CAPABILITIES,
     CLOSE,
     EXECUTE,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import grpc
 import pytest
-from scripted import fs_error
+from scripted_server import fs_error
 
 from toolfs.error import CallError, ConnectError, ToolError, ToolfsError
 from toolfs.retry import Budget, Repeat, RetryPolicy, Tries

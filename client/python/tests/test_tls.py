@@ -10,7 +10,7 @@ import grpc
 import pytest
 import trustme
 from both import MODES, connect
-from scripted import EXECUTE, Script, serving
+from scripted_server import EXECUTE, Script, serving
 
 from toolfs import ConnectError, RetryPolicy, Tls
 

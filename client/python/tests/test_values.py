@@ -8,7 +8,7 @@ from typing import Any
 
 import grpc
 import pytest
-from scripted import READ, Fails, fs_error
+from scripted_server import READ, Fails, fs_error
 
 from toolfs import (
     ArgumentError,

@@ -94,13 +94,18 @@ class Caller:
             connection = self.connection()
             failure: ToolfsError | None
             answer: Response | None = None
+            metadata = None if self._token is None else await self.metadata()
             try:
-                metadata = None if self._token is None else await self.metadata()
                 answer = await pick(connection.stubs)(request, timeout=remaining, metadata=metadata)
             except grpc.RpcError as error:
                 unsent = looks_unsent(error) and not backend.is_connected(connection.stubs.channel)
                 failure = read_failure(error, self._target.address, unsent, 1 + (tries.count if tries else 0))
                 failure.__cause__ = error
+            except backend.CLOSED:
+                if connection.closed and not backend.is_cancelled():
+                    message = "the client was closed while the call was on its way"
+                    raise CallError(grpc.StatusCode.CANCELLED, message) from None
+                raise
             else:
                 failure = None if refused is None else refused(answer)
                 if failure is None:

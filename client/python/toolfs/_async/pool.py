@@ -22,6 +22,7 @@ class Connection:
         self.pid = os.getpid()
         self.owner = backend.owner()
         self.users = 0
+        self.closed = False
         self.stubs = backend.Stubs(target)
         self._budgets: dict[RetryPolicy, Budget] = {}
 
@@ -74,6 +75,7 @@ class Pool:
             if connection.users > 0:
                 return
             self._connections.remove(connection)
+            connection.closed = True
         await connection.stubs.close()
 
     def __len__(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Generator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
@@ -71,6 +72,16 @@ def is_gone(owner: object) -> bool:
 def is_connected(channel: grpc.aio.Channel) -> bool:
     """Whether the channel has a connection just now."""
     return channel.get_state() is grpc.ChannelConnectivity.READY
+
+
+CLOSED = (asyncio.CancelledError, grpc.aio.UsageError)
+"""What calls end with whose channel is closed under them."""
+
+
+def is_cancelled() -> bool:
+    """Whether it is the present task that somebody cancelled. Python 3.10 cannot tell, and is taken to say no."""
+    task = asyncio.current_task()
+    return sys.version_info >= (3, 11) and task is not None and task.cancelling() > 0
 
 
 async def sleep(seconds: float) -> None:

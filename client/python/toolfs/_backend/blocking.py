@@ -77,6 +77,15 @@ def is_connected(channel: grpc.Channel) -> bool:
         channel.unsubscribe(tell)
 
 
+CLOSED = (ValueError,)
+"""What calls end with whose channel is closed under them."""
+
+
+def is_cancelled() -> bool:
+    """Whether somebody cancelled the caller: nobody can."""
+    return False
+
+
 def sleep(seconds: float) -> None:
     """Waits."""
     time.sleep(seconds)

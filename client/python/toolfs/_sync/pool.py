@@ -23,6 +23,7 @@ class Connection:
         self.pid = os.getpid()
         self.owner = backend.owner()
         self.users = 0
+        self.closed = False
         self.stubs = backend.Stubs(target)
         self._budgets: dict[RetryPolicy, Budget] = {}
 
@@ -75,6 +76,7 @@ class Pool:
             if connection.users > 0:
                 return
             self._connections.remove(connection)
+            connection.closed = True
         connection.stubs.close()
 
     def __len__(self) -> int:
