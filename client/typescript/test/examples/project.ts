@@ -39,19 +39,13 @@ export class Project {
 
   /** Builds the package and installs it, together with packages that are linked to those of development. */
   static async create(...packages: string[]): Promise<Project> {
-    const manifest = readFileSync(join(PACKAGE, "package.json"), "utf8");
-    const { dependencies } = JSON.parse(manifest) as { dependencies: object };
     const project = new Project();
-    const installed = join(project.directory, "node_modules", "toolfs");
-    mkdirSync(installed, { recursive: true });
-    writeFileSync(join(installed, "package.json"), manifest);
-    for (const name of [...Object.keys(dependencies), ...packages]) {
-      const link = join(project.directory, "node_modules", name);
-      mkdirSync(dirname(link), { recursive: true });
-      symlinkSync(join(PACKAGE, "node_modules", name), link);
+    try {
+      await project.install(packages);
+    } catch (error) {
+      project.remove();
+      throw error;
     }
-    writeFileSync(join(project.directory, "package.json"), JSON.stringify({ private: true, type: "module" }));
-    await project.compiler("-p", join(PACKAGE, "tsconfig.build.json"), "--outDir", join(installed, "dist"));
     return project;
   }
 
@@ -80,6 +74,21 @@ export class Project {
   /** Removes the directory. */
   remove(): void {
     rmSync(this.directory, { recursive: true });
+  }
+
+  private async install(packages: readonly string[]): Promise<void> {
+    const manifest = readFileSync(join(PACKAGE, "package.json"), "utf8");
+    const { dependencies } = JSON.parse(manifest) as { dependencies: object };
+    const installed = join(this.directory, "node_modules", "toolfs");
+    mkdirSync(installed, { recursive: true });
+    writeFileSync(join(installed, "package.json"), manifest);
+    for (const name of [...Object.keys(dependencies), ...packages]) {
+      const link = join(this.directory, "node_modules", name);
+      mkdirSync(dirname(link), { recursive: true });
+      symlinkSync(join(PACKAGE, "node_modules", name), link);
+    }
+    writeFileSync(join(this.directory, "package.json"), JSON.stringify({ private: true, type: "module" }));
+    await this.compiler("-p", join(PACKAGE, "tsconfig.build.json"), "--outDir", join(installed, "dist"));
   }
 
   private async compiler(...args: string[]): Promise<void> {
