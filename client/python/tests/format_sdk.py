@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -49,8 +50,7 @@ class Recorder:
         self.sent: list[Any] = []
 
     def __call__(self, request: Any) -> Any:
-        import httpx2
-
+        httpx2 = importlib.import_module("httpx2")
         self.sent.append(json.loads(request.content))
         return httpx2.Response(200, json=self.answer)
 

@@ -27,9 +27,9 @@ sys.path.insert(0, str(EXAMPLES))
 scripted: Any = importlib.import_module("scripted")
 
 
-def need(module: str) -> None:
-    """Skips where an SDK is not installed, and says so."""
-    pytest.importorskip(module, reason=f"`{module}` is not there: pip install -r requirements-sdks.txt")
+def need(module: str) -> Any:
+    """The module of an SDK. Skips where it is not installed, and says so."""
+    return pytest.importorskip(module, reason=f"`{module}` is not there: pip install -r requirements-sdks.txt")
 
 
 def run(name: str, *arguments: str) -> str:
@@ -80,9 +80,7 @@ def test_an_agent_among_the_examples_that_is_not_run() -> None:
 
 
 def test_a_host_that_cannot_use_the_mcp_server(workspace: Path) -> None:
-    need("mcp")
-    import anyio
-    import mcp
+    mcp, anyio = need("mcp"), need("anyio")
 
     server = mcp.StdioServerParameters(
         command=sys.executable,
