@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { toJson } from "@bufbuild/protobuf";
 import { ConnectError, createClient } from "@connectrpc/connect";
@@ -21,7 +21,7 @@ const ours = await seamOf(new DirectoryProvider(directory));
 after(async () => {
   await ours.close();
   await server[Symbol.asyncDispose]();
-  rmSync(directory, { recursive: true });
+  for (const path of [directory, dirname(socket)]) rmSync(path, { recursive: true });
 });
 
 const transport = createGrpcTransport({
