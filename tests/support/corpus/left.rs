@@ -39,15 +39,15 @@ fn expected(case: &Case) -> Result<Vec<(&str, &Entry)>, String> {
     let Some(disk) = &case.disk else {
         return Ok(case.files.0.iter().map(|(path, entry)| (path.as_str(), entry)).collect());
     };
-    let entry = |(path, left)| match left {
-        &Left::Entry(ref entry) => Ok((path, entry)),
-        Left::Given(_) => case
-            .files
-            .get(path)
-            .map(|entry| (path, entry))
-            .ok_or_else(|| format!("disk: `{path}` is not among `files`")),
-    };
-    disk.0.iter().map(|(path, left)| entry((path.as_str(), left))).collect()
+    let mut entries = Vec::new();
+    for (path, left) in &disk.0 {
+        let entry = match left {
+            Left::Entry(entry) => Some(entry),
+            Left::Given(_) => case.files.get(path),
+        };
+        entries.push((path.as_str(), entry.ok_or_else(|| format!("disk: `{path}` is not among `files`"))?));
+    }
+    Ok(entries)
 }
 
 fn compare_entry(root: &Path, path: &Path, entry: &Entry) -> Result<(), String> {
