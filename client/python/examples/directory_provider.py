@@ -86,29 +86,7 @@ class DirectoryProvider(WholeFileProvider):
 
     def read(self, place: Place) -> StoredFile | None:
         with self._parent(place) as (parent, name):
-            if parent is None:
-                return None
-            # Looked at first: opening some special files has effects.
-            before = _kind_at(parent, name)
-            if before is None:
-                return None
-            if before is FileKind.SYMLINK:
-                raise TargetMoved
-            if before is not FileKind.REGULAR:
-                raise refusal.not_regular(place.shown, before)
-            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            try:
-                file = os.open(name, flags, dir_fd=parent)
-            except FileNotFoundError:
-                return None
-            except OSError as error:
-                raise _moved_if_link(error) from None
-            with open(file, "rb", buffering=0) as stream:
-                found = os.fstat(file)
-                if not stat.S_ISREG(found.st_mode):
-                    raise refusal.not_regular(place.shown, _kind_of(found.st_mode))
-                content = stream.readall()
-            return StoredFile(content, _is_writable(parent, name, found.st_mode), _notices_on_replacing(found))
+            return None if parent is None else _read(place, parent, name)
 
     def entries(self, place: Place) -> list[DirectoryEntry] | None:
         with self._parent(place) as (parent, name):
@@ -144,7 +122,7 @@ class DirectoryProvider(WholeFileProvider):
                         raise TargetMoved from None
                 else:
                     # The last look before the step. What comes after it is not noticed.
-                    now = self.read(place)
+                    now = _read(place, parent, name)
                     if now is None or self.version_of(now.content) != expected:
                         raise TargetMoved
                     os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
@@ -198,6 +176,31 @@ class DirectoryProvider(WholeFileProvider):
         finally:
             for directory in held:
                 os.close(directory)
+
+
+def _read(place: Place, parent: int, name: bytes) -> StoredFile | None:
+    """The regular file of this name, from one open file."""
+    # Looked at first: opening some special files has effects.
+    before = _kind_at(parent, name)
+    if before is None:
+        return None
+    if before is FileKind.SYMLINK:
+        raise TargetMoved
+    if before is not FileKind.REGULAR:
+        raise refusal.not_regular(place.shown, before)
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        file = os.open(name, flags, dir_fd=parent)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _moved_if_link(error) from None
+    with open(file, "rb", buffering=0) as stream:
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode):
+            raise refusal.not_regular(place.shown, _kind_of(found.st_mode))
+        content = stream.readall()
+    return StoredFile(content, _is_writable(parent, name, found.st_mode), _notices_on_replacing(found))
 
 
 def _kind_of(mode: int) -> FileKind:

@@ -1,5 +1,6 @@
 //! The programs under test: started when a case needs one more, used by one case at a time, ended with the test.
 #![expect(clippy::disallowed_methods, reason = "the directories that are served are made from outside")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
