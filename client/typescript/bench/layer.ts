@@ -4,7 +4,6 @@
  * The two take turns call by call, so that whatever else the machine does meets both. Prints one line of JSON; all
  * times are in microseconds.
  */
-import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
@@ -32,10 +31,10 @@ const { sessionId } = await createClient(SessionService, transport).openSession(
 await using client = Toolfs.connect(server.address);
 await using session = await client.openSession();
 
-// What any caller of the bare client must do too: a fresh request id, and a deadline.
+// The least that a caller can do: without the request id and the deadline that the layer fills in.
 async function callBare(): Promise<bigint | undefined> {
   const call = { case: "read" as const, value: { filePath: "small.txt" } };
-  const response = await bare.execute({ sessionId, requestId: randomUUID(), call }, { timeoutMs: 60_000 });
+  const response = await bare.execute({ sessionId, call });
   return response.outcome.case === "read" ? response.outcome.value.totalLines : undefined;
 }
 

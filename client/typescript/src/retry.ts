@@ -55,6 +55,7 @@ export const SYSTEM_TIMING: Timing = {
   random: Math.random,
   sleep: (ms, signal) =>
     new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
       const end = () => {
         clearTimeout(timer);
         signal?.removeEventListener("abort", end);
