@@ -355,6 +355,7 @@ def test_a_whole_surrogate_pair_is_one_character_and_fine() -> None:
         ("`replace_all` must be", lambda call: add_edit(call, "a", "b", "c", "yes")),  # type: ignore[arg-type]
         ("`arguments` cannot be written as a JSON object", lambda call: add_json(call, "read", {"a": float("nan")})),
         ("`arguments` cannot be written as a JSON object", lambda call: add_json(call, "read", {"a": object()})),
+        ("`arguments` must be a mapping, or JSON text, not `list`", lambda call: add_json(call, "read", [])),  # type: ignore[arg-type]
         (
             "`view` must be `basic` or `full`, not `all`",
             lambda call: execute_request("", request_id=None, tool_call_id="", dry_run=False, view="all"),  # type: ignore[arg-type]

@@ -94,6 +94,8 @@ def add_json(request: tool_pb2.ExecuteRequest, name: str, arguments: Arguments) 
 
 def to_json(arguments: Mapping[str, Any]) -> str:
     """The arguments as the text of a JSON object. Raises `ArgumentError` for what JSON cannot hold."""
+    if not isinstance(arguments, Mapping):
+        raise ArgumentError("arguments", f"must be a mapping, or JSON text, not `{type(arguments).__name__}`")
     try:
         # Nothing is escaped that need not be: half a surrogate pair must not slip through as an escape.
         return json.dumps(dict(arguments), ensure_ascii=False, allow_nan=False)

@@ -197,7 +197,8 @@ def _let_go_of_all() -> None:
 
 
 # A child by fork holds the pipe too: it would keep the server alive when the parent is gone.
-os.register_at_fork(after_in_child=_let_go_of_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go_of_all)
 
 
 def _end(process: subprocess.Popen[bytes], directory: str) -> None:
