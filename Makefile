@@ -37,7 +37,7 @@ test: $(BUF) grpcurl $(PYTHON) $(NODE_MODULES) ## Run every test; needs no root,
 	TOOLFS_BIN="$(TARGET_DIR)/debug/toolfs" TOOLFS_BUF="$(BUF)" TOOLFS_GRPCURL="$$(test -x $(GRPCURL) && echo $(GRPCURL))" \
 		TOOLFS_PYTHON="$(PYTHON)" TOOLFS_NODE="$$(command -v node)" TOOLFS_CORPUS_REPORT="$(CORPUS_REPORT)" \
 		cargo test --workspace --all-features
-	$(MAKE) --no-print-directory test-python test-typescript
+	$(MAKE) --no-print-directory test-python test-typescript test-seam
 	python3 client/corpus/table.py $(CORPUS_REPORT) $(CORPUS_LANGUAGES)
 
 .PHONY: test-python
@@ -48,6 +48,17 @@ test-python: $(PYTHON) ## Run the tests of the Python client against the command
 test-typescript: $(NODE_MODULES) ## Run the tests of the TypeScript client against the command that was built last.
 	cd client/typescript && npm run --silent build
 	cd client/typescript && TOOLFS_BIN="$(TARGET_DIR)/debug/toolfs" TOOLFS_CORPUS_REPORT="$(CORPUS_REPORT)" npm test --silent
+
+# A provider in another language is a command; the suite adds what to serve and where.
+SEAM_SUITE := cargo test --quiet --workspace --all-features --test seam
+
+.PHONY: test-seam
+test-seam: $(PYTHON) $(NODE_MODULES) ## Run the suite of every provider over the example providers in Python and TypeScript.
+	TOOLFS_SEAM_PROVIDER="$(PYTHON) $(CURDIR)/client/python/examples/directory_provider.py" \
+		TOOLFS_SEAM_EXCEPTIONS="$(CURDIR)/client/python/examples/directory_provider.exceptions.txt" $(SEAM_SUITE)
+	TOOLFS_SEAM_PROVIDER="env TSX_TSCONFIG_PATH=$(CURDIR)/client/typescript/tsconfig.json \
+		node --import file://$(CURDIR)/client/typescript/node_modules/tsx/dist/esm/index.mjs \
+		$(CURDIR)/client/typescript/examples/directory-provider.ts --until-stdin-closes" $(SEAM_SUITE)
 
 .PHONY: packages
 packages: $(PYTHON) $(NODE_MODULES) ## Pack the clients, install each into an empty project, and run its quickstart there.

@@ -23,7 +23,8 @@ pub enum LimitName {
     MaxFileBytes,
     /// `max_read_bytes`: bytes of one ReadBytes call on the seam.
     MaxReadBytes,
-    /// `max_diff_bytes`: old and new content together, beyond which a diff is left out.
+    /// `max_diff_bytes`: old and new content together, beyond which a diff is left out. Of an edit, the changed lines with
+    /// their context count.
     MaxDiffBytes,
     /// `max_message_bytes`: size of one gRPC message.
     MaxMessageBytes,

@@ -108,8 +108,8 @@ class OpenSessionRequest(google.protobuf.message.Message):
     LABELS_FIELD_NUMBER: builtins.int
     MODE_FIELD_NUMBER: builtins.int
     cwd: builtins.str
-    """The directory from which relative paths resolve: absolute beneath a root, or relative to the first root. Empty
-    means the first root of the session.
+    """The directory from which relative paths resolve: absolute beneath a root, or relative to the session's first root,
+    which an empty one means.
     """
     mode: toolfs.v1.types_pb2.SessionMode.ValueType
     """What the session may do. Unspecified means `SESSION_MODE_WORKSPACE_WRITE`."""

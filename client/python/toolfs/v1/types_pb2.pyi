@@ -310,7 +310,9 @@ class _LimitKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enum
     LIMIT_KIND_MAX_READ_BYTES: _LimitKind.ValueType  # 7
     """Bytes of one `ReadBytes` call."""
     LIMIT_KIND_MAX_DIFF_BYTES: _LimitKind.ValueType  # 8
-    """Bytes of old and new content together, beyond which a diff is left out."""
+    """Bytes of old and new content together (of an edit: of the changed lines with their context), beyond which a diff is
+    left out.
+    """
     LIMIT_KIND_MAX_MESSAGE_BYTES: _LimitKind.ValueType  # 9
     """Bytes of one gRPC message, in both directions. Default 64 MiB. A larger one is a bare gRPC status."""
     LIMIT_KIND_MAX_PATH_BYTES: _LimitKind.ValueType  # 10
@@ -350,7 +352,9 @@ LIMIT_KIND_MAX_FILE_BYTES: LimitKind.ValueType  # 6
 LIMIT_KIND_MAX_READ_BYTES: LimitKind.ValueType  # 7
 """Bytes of one `ReadBytes` call."""
 LIMIT_KIND_MAX_DIFF_BYTES: LimitKind.ValueType  # 8
-"""Bytes of old and new content together, beyond which a diff is left out."""
+"""Bytes of old and new content together (of an edit: of the changed lines with their context), beyond which a diff is
+left out.
+"""
 LIMIT_KIND_MAX_MESSAGE_BYTES: LimitKind.ValueType  # 9
 """Bytes of one gRPC message, in both directions. Default 64 MiB. A larger one is a bare gRPC status."""
 LIMIT_KIND_MAX_PATH_BYTES: LimitKind.ValueType  # 10

@@ -41,7 +41,8 @@ pub(super) fn definition(name: LimitName) -> Definition {
             "max-diff-bytes",
             "TOOLFS_MAX_DIFF_BYTES",
             "BYTES",
-            "Bytes of old and new content together, beyond which a diff is left out",
+            "Bytes of old and new content together (of an edit: of the changed lines with their context), beyond which \
+             a diff is left out",
         ),
         LimitName::MaxMessageBytes => (
             "max-message-bytes",

@@ -88,8 +88,8 @@ export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
  */
 export type OpenSessionRequest = Message<"toolfs.v1.OpenSessionRequest"> & {
   /**
-   * The directory from which relative paths resolve: absolute beneath a root, or relative to the first root. Empty
-   * means the first root of the session.
+   * The directory from which relative paths resolve: absolute beneath a root, or relative to the session's first root,
+   * which an empty one means.
    *
    * @generated from field: string cwd = 1;
    */

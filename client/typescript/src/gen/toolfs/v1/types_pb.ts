@@ -1099,7 +1099,8 @@ export enum LimitKind {
   MAX_READ_BYTES = 7,
 
   /**
-   * Bytes of old and new content together, beyond which a diff is left out.
+   * Bytes of old and new content together (of an edit: of the changed lines with their context), beyond which a diff is
+   * left out.
    *
    * @generated from enum value: LIMIT_KIND_MAX_DIFF_BYTES = 8;
    */
