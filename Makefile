@@ -54,7 +54,7 @@ SEAM_SUITE := cargo test --quiet --workspace --all-features --test seam
 
 .PHONY: test-seam
 test-seam: $(PYTHON) $(NODE_MODULES) ## Run the suite of every provider over the example providers in Python and TypeScript.
-	TOOLFS_SEAM_PROVIDER="$(PYTHON) $(CURDIR)/client/python/examples/directory_provider.py" \
+	TOOLFS_SEAM_PROVIDER="$(PYTHON) $(CURDIR)/client/python/examples/directory_provider.py --until-stdin-closes" \
 		TOOLFS_SEAM_EXCEPTIONS="$(CURDIR)/client/python/examples/directory_provider.exceptions.txt" $(SEAM_SUITE)
 	TOOLFS_SEAM_PROVIDER="env TSX_TSCONFIG_PATH=$(CURDIR)/client/typescript/tsconfig.json \
 		node --import file://$(CURDIR)/client/typescript/node_modules/tsx/dist/esm/index.mjs \
