@@ -2,7 +2,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CallError, type ToolfsError } from "../src/error.js";
-import { backoffMs, DEFAULT_RETRY, RetryBudget, retrying, type Timing, type Trial } from "../src/retry.js";
+import {
+  backoffMs,
+  DEFAULT_RETRY,
+  RetryBudget,
+  retrying,
+  SYSTEM_TIMING,
+  type Timing,
+  type Trial,
+} from "../src/retry.js";
 
 function failure(retryDelayMs?: number): CallError {
   return new CallError({ code: 14, status: "UNAVAILABLE", reason: "", message: "gone", retryDelayMs });
@@ -123,4 +131,14 @@ test("a spent budget ends all retries, and successes fill it slowly", async () =
 test("the wait is never above its cap", () => {
   assert.equal(backoffMs(DEFAULT_RETRY, 30, 1), 2_000);
   assert.equal(backoffMs(DEFAULT_RETRY, 1, 0), 0);
+});
+
+test("an abort ends the wait, also one that came before it", async () => {
+  const began = performance.now();
+  await SYSTEM_TIMING.sleep(60_000, AbortSignal.abort());
+  const controller = new AbortController();
+  const waiting = SYSTEM_TIMING.sleep(60_000, controller.signal);
+  controller.abort();
+  await waiting;
+  assert.ok(performance.now() - began < 30_000);
 });
