@@ -134,6 +134,9 @@ function integer(value: number | bigint | undefined, field: string): bigint | un
 }
 
 function serialize(args: object): string {
+  if (typeof args !== "object" || args === null || Array.isArray(args)) {
+    throw new ToolfsError("`arguments` are neither an object nor JSON text: give one of them");
+  }
   const json = JSON.stringify(args);
   // JSON.stringify escapes exactly the surrogates that are alone; the search is for the few texts that may have one.
   if (json.includes("\\ud")) refuseLoneSurrogates(args, "arguments");

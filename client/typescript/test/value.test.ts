@@ -48,6 +48,12 @@ test("JSON text is sent byte for byte", () => {
   assert.equal(call.case === "json" && call.value.argumentsJson, text);
 });
 
+test("arguments that are neither an object nor text are refused", () => {
+  for (const none of [[], null, undefined, 5]) refused("arguments", () => jsonCall("read", none as object));
+  const call = jsonCall("read", {});
+  assert.equal(call.case === "json" && call.value.argumentsJson, "{}");
+});
+
 test("an integer that would arrive as another one is refused", () => {
   refused("offset", () => readCall({ file_path: "a", offset: 1.5 }));
   refused("limit", () => readCall({ file_path: "a", limit: 2 ** 53 }));
