@@ -141,7 +141,7 @@ def parts(key: bytes, content: bytes, guard: types_pb2.WriteGuard) -> list[files
 def client_at(address: str) -> Iterator[Client]:
     """A client of whoever serves the seam at an address."""
     options = [("grpc.default_authority", "localhost"), ("grpc.max_receive_message_length", 64 << 20)]
-    with grpc.insecure_channel(address, options=options) as channel:
+    with grpc.insecure_channel(address.removeprefix("grpc://"), options=options) as channel:
         yield Client(channel)
 
 

@@ -13,7 +13,6 @@ import { realpathSync, type Stats } from "node:fs";
 import * as fs from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 import {
-  BlobProvider,
   type Call,
   displayForm,
   type Entry,
@@ -29,6 +28,7 @@ import {
   serveProvider,
   type Target,
   type TargetKey,
+  WholeFileProvider,
 } from "toolfs/provider";
 import { ConfinedTree, endsAsDirectory, kindOf, type Names, namesOf } from "./confined-tree.js";
 
@@ -36,7 +36,7 @@ import { ConfinedTree, endsAsDirectory, kindOf, type Names, namesOf } from "./co
 const PRIVILEGE_BITS = 0o6000;
 
 /** Serves one directory. Its keys are `/` and the names beneath it; one more `/` asks for a directory. */
-export class DirectoryProvider extends BlobProvider {
+export class DirectoryProvider extends WholeFileProvider {
   readonly #tree: ConfinedTree;
 
   /** `directory` is what is served, under its real path. */

@@ -39,6 +39,9 @@ MAX_MESSAGE_BYTES = 64 << 20
 # The mode of a socket comes from the umask, which is one for the whole process.
 _UMASK = threading.Lock()
 
+_SCHEME = "grpc://"
+"""What the server's settings put before a TCP address."""
+
 
 class Serving:
     """A server that answers calls until it is stopped. As a context manager it stops at the end of the block."""
@@ -46,7 +49,8 @@ class Serving:
     def __init__(self, server: grpc.Server, address: str) -> None:
         self._server = server
         self.address = address
-        """Where it is reached: as given, with the port that was chosen for port 0."""
+        """Where it is reached, as `toolfs serve --provider` and `--policy` take it: `unix:PATH`, or `grpc://HOST:PORT`
+        with the port that was chosen for port 0."""
 
     def stop(self, grace: float = GRACE_SECONDS) -> None:
         """Takes no more calls, and waits up to `grace` seconds for those in progress."""
@@ -73,7 +77,7 @@ def serve(
     patience: float = PATIENCE_SECONDS,
     allow_remote: bool = False,
 ) -> Serving:
-    """Serves a provider at `unix:PATH` or `HOST:PORT` (port 0 chooses one) in threads of its own.
+    """Serves a provider at `unix:PATH` or `[grpc://]HOST:PORT` (port 0 chooses one) in threads of its own.
 
     A write whose next part does not come within `patience` seconds is given up, so that it does not hold one of the
     `max_workers` threads. A socket is made for this user alone. An address beyond the loopback device needs
@@ -156,7 +160,7 @@ def _check(address: str, allow_remote: bool) -> None:
         if not address.removeprefix("unix:"):
             raise ArgumentError("address", "has no path after `unix:`")
         return
-    host, separator, port = address.rpartition(":")
+    host, separator, port = address.removeprefix(_SCHEME).rpartition(":")
     if not separator or not host or not port.isdigit():
         raise ArgumentError("address", "must be `unix:PATH` or `HOST:PORT`")
     if not allow_remote and not _is_loopback(host):
@@ -183,9 +187,11 @@ def _bind(server: Any, address: str) -> str:
                 finally:
                     os.umask(before)
         else:
-            port = server.add_insecure_port(address)
+            port = server.add_insecure_port(address.removeprefix(_SCHEME))
     except RuntimeError as error:
         raise OSError(f"cannot listen at `{address}`: {error}") from None
     if not port:
         raise OSError(f"cannot listen at `{address}`")
-    return address if address.startswith("unix:") else f"{address.rpartition(':')[0]}:{port}"
+    if address.startswith("unix:"):
+        return address
+    return f"{_SCHEME}{address.removeprefix(_SCHEME).rpartition(':')[0]}:{port}"

@@ -4,7 +4,8 @@
 export type Address = { readonly path: string } | { readonly host: string; readonly port: number };
 
 /**
- * Reads `unix:PATH` or `HOST:PORT` (`[::1]:50060`; port 0 takes a free one).
+ * Reads `unix:PATH` or `HOST:PORT` (`[::1]:50060`; port 0 takes a free one), also as `toolfs serve` has it:
+ * `grpc://HOST:PORT`.
  *
  * @throws RangeError for text that is no address, and for a host beyond loopback: nothing authenticates callers there
  */
@@ -13,7 +14,7 @@ export function parseAddress(text: string, allowRemote: boolean): Address {
     const path = text.slice("unix:".length);
     if (path !== "") return { path };
   }
-  const parts = /^(?:\[(?<v6>[^\]]+)\]|(?<host>[^:[\]]+)):(?<port>[0-9]{1,5})$/.exec(text)?.groups;
+  const parts = /^(?:grpc:\/\/)?(?:\[(?<v6>[^\]]+)\]|(?<host>[^:[\]]+)):(?<port>[0-9]{1,5})$/.exec(text)?.groups;
   const host = parts?.v6 ?? parts?.host;
   const port = Number(parts?.port);
   if (host === undefined || !(port <= 65_535)) {

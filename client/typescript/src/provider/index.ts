@@ -1,9 +1,9 @@
 /**
  * Files from a place of your own: implement the seam in TypeScript and serve it to `toolfs serve --provider`.
  *
- * Extend `BlobProvider` where whole contents are kept under names, `Provider` for full control.
+ * Extend `WholeFileProvider` where whole contents are kept under names, `Provider` for full control.
  */
-export { BlobProvider, type BlobProviderOptions, type Replacement } from "./blob-provider.js";
+
 export { type Capabilities, DEFAULT_LIMITS, type Durability, type Limits, type Root } from "./capability.js";
 export { displayForm, fileUrl } from "./display.js";
 export {
@@ -46,3 +46,4 @@ export type { ByteRange, Call, EditTextRequest, LineWindow, ResolveRequest, Writ
 export { serveProvider } from "./serve.js";
 export type { Entry, FileKind, FileStat, Target, TargetKey } from "./target.js";
 export { versionOf } from "./version.js";
+export { type Replacement, WholeFileProvider, type WholeFileProviderOptions } from "./whole-file-provider.js";

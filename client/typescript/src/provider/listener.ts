@@ -119,7 +119,7 @@ async function removeDeadSocket(path: string): Promise<void> {
 function shown(server: http2.Http2Server, place: Address): string {
   if ("path" in place) return `unix:${place.path}`;
   const { port } = server.address() as AddressInfo;
-  return place.host.includes(":") ? `[${place.host}]:${port}` : `${place.host}:${port}`;
+  return place.host.includes(":") ? `grpc://[${place.host}]:${port}` : `grpc://${place.host}:${port}`;
 }
 
 async function closed(

@@ -1,7 +1,7 @@
 /**
  * The seam: what a place that keeps files has to do.
  *
- * Extend `Provider` for full control; extend `BlobProvider` when the place keeps whole contents under names, which is
+ * Extend `Provider` for full control; extend `WholeFileProvider` when the place keeps whole contents under names, which is
  * much less work.
  */
 import type { Capabilities } from "./capability.js";

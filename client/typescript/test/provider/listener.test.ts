@@ -40,7 +40,7 @@ test("a socket is open to others than its owner", async () => {
 
 test("a port of the system's choice is not told", async () => {
   const served = await serveProvider(new MemoryProvider(), "127.0.0.1:0", { drainMs: 100 });
-  assert.match(served.address, /^127\.0\.0\.1:[1-9][0-9]*$/);
+  assert.match(served.address, /^grpc:\/\/127\.0\.0\.1:[1-9][0-9]*$/);
   await served.close();
 });
 

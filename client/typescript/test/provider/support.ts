@@ -8,7 +8,6 @@ import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { type Client, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import {
-  BlobProvider,
   type Entry,
   type FileStat,
   type Limits,
@@ -20,11 +19,12 @@ import {
   serveProvider,
   type Target,
   type TargetKey,
+  WholeFileProvider,
 } from "../../src/provider/index.js";
 import * as v1 from "../../src/v1.js";
 
 /** Files in memory under `/ws`. Their keys are their absolute paths; directories are there when something is beneath. */
-export class MemoryProvider extends BlobProvider {
+export class MemoryProvider extends WholeFileProvider {
   readonly files = new Map<string, Buffer>();
   /** Is called before each replacement, as whoever changes files from outside. */
   beforeReplace: (key: string) => void = () => {};

@@ -1,7 +1,7 @@
 /**
  * The seam over a place that keeps whole contents under names: an object store, a database, a directory.
  *
- * Extend `BlobProvider` and say where paths lead and how a content is read and replaced; lines, the rules of text,
+ * Extend `WholeFileProvider` and say where paths lead and how a content is read and replaced; lines, the rules of text,
  * versions, guards, literal edits, diffs and plans come with it. A content is held in memory as a whole.
  */
 import { isUtf8 } from "node:buffer";
@@ -26,8 +26,8 @@ import { isText, lineEndingsOf, summarize } from "./text.js";
 import { versionOf } from "./version.js";
 import { windowOf } from "./window.js";
 
-/** What a `BlobProvider` is made of. */
-export interface BlobProviderOptions {
+/** What a `WholeFileProvider` is made of. */
+export interface WholeFileProviderOptions {
   /** What it calls itself: one line, not empty. */
   readonly name: string;
   /** What it serves, at least one; the first is where relative paths start. */
@@ -70,15 +70,15 @@ interface Decision<R> {
 }
 
 /** A provider of whole contents. */
-export abstract class BlobProvider extends Provider {
-  readonly #options: BlobProviderOptions;
+export abstract class WholeFileProvider extends Provider {
+  readonly #options: WholeFileProviderOptions;
   readonly #sections = new CriticalSections();
   /** The limits in force. */
   protected readonly limits: Limits;
   /** The names that mutations refuse. */
   protected readonly protectedPatterns: readonly string[];
 
-  constructor(options: BlobProviderOptions) {
+  constructor(options: WholeFileProviderOptions) {
     super();
     this.#options = options;
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
