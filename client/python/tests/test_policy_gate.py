@@ -15,7 +15,7 @@ from provider_program import example_at, toolfs_at
 
 from toolfs import FsErrorCode, ToolError, Toolfs
 from toolfs.detail import InvalidArgumentDetail, NotFoundDetail
-from toolfs.policy import PolicyGate, serve_gate, serve_gate_async
+from toolfs.policy import CreateIfAbsent, PolicyGate, serve_gate, serve_gate_async
 from toolfs.v1 import policy_pb2, policy_pb2_grpc, types_pb2
 
 SESSION, TARGET = "s", b"t"
@@ -213,6 +213,21 @@ def test_a_refusal_of_the_gate_looks_at_no_file(gate: Gate) -> None:
             gate.stub.DecideEdit(policy_pb2.DecideEditRequest(session_key=SESSION, target_key=target))
         told = refused(ended.value).fs_error
         assert told is not None and told.detail == detail and told.remedy == ""
+
+
+@pytest.mark.parametrize(("method", "answer"), [("Write", None), ("Edit", None), ("Edit", CreateIfAbsent())])
+def test_an_answer_that_is_no_guard_does_not_open_the_gate(
+    method: str, answer: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate: Any = example("observation_gate").ObservationGate()
+    gate.decide_write = gate.decide_edit = lambda session, target: answer
+    with serve_gate(gate, f"unix:{tmp_path}/gate.sock") as serving, gate_at(serving.address) as client:
+        request = getattr(policy_pb2, f"Decide{method}Request")(session_key=SESSION, target_key=TARGET)
+        with pytest.raises(grpc.RpcError) as ended:
+            getattr(client.stub, f"Decide{method}")(request)
+    call = refused(ended.value)
+    assert (call.status, call.reason, call.fs_error) == (grpc.StatusCode.INTERNAL, "INTERNAL", None)
+    assert f"`decide_{method.lower()}` returned `{answer!r}`" in caplog.text
 
 
 def test_making_room_loses_observations_and_brings_none_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,8 @@ class PolicyGate(ABC):
     A session is named by an opaque key that is not its secret; `None` is a call without one, which has seen nothing. A
     target is named by the provider's `target_key`, which is never parsed. Methods are called from several threads at
     once. Errors are raised as `FsError`: `FS_UNAVAILABLE` when observations cannot be reached, so that nothing is
-    changed on a guess. To lose an observation is always safe, since the agent reads again; to invent one never is.
+    changed on a guess. An answer that is no guard is a mistake of the gate, and changes nothing either. To lose an
+    observation is always safe, since the agent reads again; to invent one never is.
     """
 
     @abstractmethod

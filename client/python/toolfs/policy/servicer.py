@@ -8,7 +8,7 @@ from toolfs.policy.gate import Absent, Observation, PolicyGate, Present
 from toolfs.provider import decode
 from toolfs.provider.ending import in_call
 from toolfs.provider.error import CallReason, CallRefused
-from toolfs.provider.guard import CreateIfAbsent, EditGuard, ReplaceIfVersion, WriteGuard
+from toolfs.provider.guard import CreateIfAbsent, EditGuard, ReplaceIfVersion, Unconditional, WriteGuard
 from toolfs.v1 import policy_pb2, policy_pb2_grpc, types_pb2
 
 
@@ -95,10 +95,19 @@ def _write_guard(guard: WriteGuard) -> types_pb2.WriteGuard:
         return types_pb2.WriteGuard(replace_if_version=guard.version)
     if isinstance(guard, CreateIfAbsent):
         return types_pb2.WriteGuard(create_if_absent=types_pb2.CreateIfAbsent())
-    return types_pb2.WriteGuard(unconditional=types_pb2.Unconditional())
+    if isinstance(guard, Unconditional):
+        return types_pb2.WriteGuard(unconditional=types_pb2.Unconditional())
+    raise _no_guard("decide_write", guard)
 
 
 def _edit_guard(guard: EditGuard) -> types_pb2.EditGuard:
     if isinstance(guard, ReplaceIfVersion):
         return types_pb2.EditGuard(replace_if_version=guard.version)
-    return types_pb2.EditGuard(unconditional=types_pb2.Unconditional())
+    if isinstance(guard, Unconditional):
+        return types_pb2.EditGuard(unconditional=types_pb2.Unconditional())
+    raise _no_guard("decide_edit", guard)
+
+
+def _no_guard(method: str, answer: object) -> TypeError:
+    """A gate that forgets to answer must not open: what is no guard never stands for `Unconditional`."""
+    return TypeError(f"`{method}` returned `{answer!r}`, which is no guard of its kind")

@@ -37,7 +37,7 @@ def in_call(context: Any) -> Iterator[Call]:
         if call.has_ended:
             # What broke is the connection to a caller that left; nobody is there to be told.
             _abort(context, status.of_fs_error(refusal.aborted(AbortCause.CANCELLED)))
-        _LOG.exception("a call failed by a mistake of the provider")
+        _LOG.exception("a call failed by a mistake of the provider or gate")
         _abort(context, status.of_mistake())
 
 

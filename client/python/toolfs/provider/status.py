@@ -95,8 +95,8 @@ def of_refused(refused: CallRefused) -> Status:
 
 
 def of_mistake() -> Status:
-    """The status of a mistake in the provider, whose cause only its log tells."""
-    message = "the provider made a mistake: its log tells more"
+    """The status of a mistake in the provider or gate, whose cause only its log tells."""
+    message = "the service made a mistake: its log tells more"
     return _build(grpc.StatusCode.INTERNAL, "INTERNAL", message, {}, None)
 
 
