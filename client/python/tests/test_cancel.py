@@ -58,6 +58,28 @@ async def test_a_call_whose_client_is_closed_fails_and_does_not_count_as_cancell
     assert failure.value.status is grpc.StatusCode.CANCELLED
 
 
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_watch_whose_client_is_closed_fails_and_does_not_count_as_cancelled(mode: str, live: Live) -> None:
+    client = connect(mode, live.address)
+    session = await client.open_session()
+    loop, began = asyncio.get_running_loop(), asyncio.Event()
+
+    async def follow() -> None:
+        async for _ in session.watch():
+            began.set()
+
+    def follow_blocking() -> None:
+        for _ in session.inner.watch():
+            loop.call_soon_threadsafe(began.set)
+
+    following = asyncio.ensure_future(follow() if mode == "asyncio" else asyncio.to_thread(follow_blocking))
+    await asyncio.wait_for(began.wait(), 30)
+    await client.close()
+    with pytest.raises(CallError) as failure:
+        await following
+    assert failure.value.status is grpc.StatusCode.CANCELLED
+
+
 async def test_a_call_can_be_cancelled_while_it_waits_to_be_sent_again() -> None:
     script = Script(answers={EXECUTE: [Fails(reason="OVERLOADED", retry_delay=30.0)] * 2})
     with serving(script) as address:

@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -169,6 +170,16 @@ def test_a_file_that_is_no_program_is_named(tmp_path: Path) -> None:
     command.chmod(0o755)
     with pytest.raises(LocalServerError, match="cannot be started"):
         Toolfs.local(tmp_path, binary=command)
+
+
+def test_an_argument_that_no_command_can_have_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    with pytest.raises(LocalServerError, match="cannot be started"):
+        Toolfs.local(tmp_path, binary=COMMAND, args=["--\0"])
+    assert list((tmp_path / "temporary").iterdir()) == []
 
 
 def test_what_a_server_says_is_kept_up_to_a_bound_and_never_holds_it_up(tmp_path: Path) -> None:

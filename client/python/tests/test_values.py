@@ -35,6 +35,7 @@ from toolfs.detail import (
 )
 from toolfs.enums import FileKind, LimitKind, NearMissReason, SearchStopReason, WireEnum
 from toolfs.error import call_error
+from toolfs.format import DefinitionError
 from toolfs.outcome import Guard, Notice, decode_outcome
 from toolfs.reply import decode_reply, read_result
 from toolfs.v1 import error_pb2, tool_pb2, types_pb2
@@ -285,11 +286,18 @@ def test_a_deadline_that_the_transport_ended_is_told_like_one_that_the_server_en
         ToolError(fs_error(), [TextBlock("a")]),
         call_error(grpc.StatusCode.NOT_FOUND, "no", Fails(reason="SESSION_NOT_FOUND").metadata()),
         ArgumentError("content", "is wrong"),
+        DefinitionError("read", "`a` is no object"),
     ],
 )
 def test_an_error_survives_a_pickle(error: Exception) -> None:
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again)) == (type(error), str(error))
+
+
+def test_a_pickle_does_not_forget_how_often_a_call_was_sent() -> None:
+    error = call_error(grpc.StatusCode.UNAVAILABLE, "no", ())
+    error.attempts = 4
+    assert pickle.loads(pickle.dumps(error)).attempts == 4
 
 
 # Calls

@@ -191,7 +191,8 @@ class CallError(ToolfsError):
         return f"CallError({str(self)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (CallError, (self.status, self.message, self.reason, self.fs_error, self.retry_delay))
+        made_of = (self.status, self.message, self.reason, self.fs_error, self.retry_delay)
+        return (CallError, made_of, {"attempts": self.attempts})
 
 
 class ConnectError(ToolfsError):
@@ -220,6 +221,7 @@ class ArgumentError(ToolfsError, ValueError):
         self.field = field
         """The argument's name."""
         self.message = message
+        """What is wrong with it, as a sentence whose subject is the name."""
         super().__init__(field, message)
 
     def __str__(self) -> str:

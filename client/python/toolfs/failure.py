@@ -20,6 +20,11 @@ def looks_unsent(error: Any) -> bool:
     return error.code() is grpc.StatusCode.UNAVAILABLE and (error.details() or "").startswith(_NEVER_CONNECTED)
 
 
+def client_closed() -> CallError:
+    """What a call ends with whose client is closed under it."""
+    return CallError(grpc.StatusCode.CANCELLED, "the client was closed while the call was on its way")
+
+
 def read_failure(error: Any, address: str, unsent: bool, attempts: int) -> CallError | ConnectError:
     """The error of this package. `unsent` says that the call never left."""
     if unsent:

@@ -112,7 +112,8 @@ class LocalServer:
                 env=environment,
                 start_new_session=True,
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:
+            # A NUL in an argument is a `ValueError`.
             shutil.rmtree(directory, ignore_errors=True)
             raise LocalServerError(f"`{binary}` cannot be started: {error}") from None
         self._words = _Words(self._process)

@@ -154,6 +154,7 @@ def edit_result(response: tool_pb2.ExecuteResponse) -> EditResult:
 
 
 def _text(response: tool_pb2.ExecuteResponse) -> str:
+    # As `text_of` has it, without blocks that a typed result would not keep: this is on the way of every call.
     return "\n".join(block.text for block in response.content if block.HasField("text"))
 
 

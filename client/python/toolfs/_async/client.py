@@ -137,7 +137,8 @@ class AsyncToolfs:
         """The tools in the form in which an SDK takes them: `anthropic`, `openai` (Responses), `openai-chat`, `gemini`,
         `mcp`, or `json` with everything. `strict` chooses the strict schemas where the format has them.
 
-        Raises `CallError`, `ConnectError`.
+        Raises `CallError`, `ConnectError`, `ArgumentError` for another format, and `DefinitionError` (of
+        `toolfs.format`) for a newer server's schema that cannot be put into this one.
         """
         return tool_definitions(await self.definitions(), format, strict)
 
@@ -241,9 +242,11 @@ class AsyncToolfs:
     async def close(self) -> None:
         """Gives the connection back, which the last client closes, and ends a server of one's own. Sessions stay open
         on the server. A second time does nothing."""
-        await self._caller.close()
-        if self._server is not None:
-            await backend.apart(self._server.stop)
+        try:
+            await self._caller.close()
+        finally:
+            if self._server is not None:
+                await backend.apart(self._server.stop)
 
     async def __aenter__(self) -> AsyncToolfs:
         return self

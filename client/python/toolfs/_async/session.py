@@ -11,7 +11,7 @@ from toolfs._async.caller import Caller
 from toolfs._backend import aio as backend
 from toolfs.call import Arguments, View, add_edit, add_json, add_read, add_write, execute_request, refusal
 from toolfs.error import CallError, ToolfsError
-from toolfs.failure import read_failure
+from toolfs.failure import client_closed, read_failure
 from toolfs.reply import (
     EditResult,
     ModelReply,
@@ -189,6 +189,10 @@ class AsyncSession:
                 yield event
         except grpc.RpcError as error:
             raise read_failure(error, connection.target.address, False, 1) from error
+        except backend.CLOSED:
+            if connection.closed and not backend.is_cancelled():
+                raise client_closed() from None
+            raise
         finally:
             backend.cancel(call)
 

@@ -13,7 +13,7 @@ import grpc
 from toolfs._sync.pool import POOL, Connection
 from toolfs._backend import blocking as backend
 from toolfs.error import ArgumentError, CallError, ConnectError, ToolError, ToolfsError
-from toolfs.failure import looks_unsent, read_failure
+from toolfs.failure import client_closed, looks_unsent, read_failure
 from toolfs.retry import Budget, Repeat, RetryPolicy, Tries
 from toolfs.target import Target
 from toolfs.v1 import tool_pb2, types_pb2
@@ -104,8 +104,7 @@ class Caller:
                 failure.__cause__ = error
             except backend.CLOSED:
                 if connection.closed and not backend.is_cancelled():
-                    message = "the client was closed while the call was on its way"
-                    raise CallError(grpc.StatusCode.CANCELLED, message) from None
+                    raise client_closed() from None
                 raise
             else:
                 failure = None if refused is None else refused(answer)
@@ -133,8 +132,8 @@ class Caller:
         return self.send(_execute, request, repeat, deadline, _refused_for_now)
 
     def _is_remembered(self, failure: ToolfsError, remaining: float) -> bool:
-        """Whether a mutation that failed so may be sent again: always where nothing was sent or done, else where the
-        server remembers results. That is asked once, and only now: most clients never need to know."""
+        """Whether a mutation that failed so may be sent again: always where it was never sent, else where the server
+        remembers results. That is asked once, and only now: most clients never need to know."""
         if isinstance(failure, ConnectError):
             return True
         if self._remembers is None and remaining > 0:

@@ -138,7 +138,8 @@ class Toolfs:
         """The tools in the form in which an SDK takes them: `anthropic`, `openai` (Responses), `openai-chat`, `gemini`,
         `mcp`, or `json` with everything. `strict` chooses the strict schemas where the format has them.
 
-        Raises `CallError`, `ConnectError`.
+        Raises `CallError`, `ConnectError`, `ArgumentError` for another format, and `DefinitionError` (of
+        `toolfs.format`) for a newer server's schema that cannot be put into this one.
         """
         return tool_definitions(self.definitions(), format, strict)
 
@@ -242,9 +243,11 @@ class Toolfs:
     def close(self) -> None:
         """Gives the connection back, which the last client closes, and ends a server of one's own. Sessions stay open
         on the server. A second time does nothing."""
-        self._caller.close()
-        if self._server is not None:
-            backend.apart(self._server.stop)
+        try:
+            self._caller.close()
+        finally:
+            if self._server is not None:
+                backend.apart(self._server.stop)
 
     def __enter__(self) -> Toolfs:
         return self

@@ -24,10 +24,12 @@ from toolfs.format.anthropic import (
 from toolfs.format.definition import Definition, DefinitionError
 from toolfs.format.door import Format, ResultFormat, prompt, tool_definitions, tool_result
 from toolfs.format.gemini import (
+    GeminiBlob,
     GeminiFunctionDeclaration,
     GeminiFunctionResponse,
     GeminiParameter,
     GeminiParameters,
+    GeminiResponsePart,
     GeminiTool,
     GeminiToolResult,
 )
@@ -62,10 +64,12 @@ __all__ = [
     "Definition",
     "DefinitionError",
     "Format",
+    "GeminiBlob",
     "GeminiFunctionDeclaration",
     "GeminiFunctionResponse",
     "GeminiParameter",
     "GeminiParameters",
+    "GeminiResponsePart",
     "GeminiTool",
     "GeminiToolResult",
     "JsonHints",

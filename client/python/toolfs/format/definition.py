@@ -16,12 +16,15 @@ class DefinitionError(ToolfsError, ValueError):
     It comes from a server that is newer than this package; a newer package knows the form.
     """
 
-    tool: str
-    """The tool's name."""
-
     def __init__(self, tool: str, why: str) -> None:
-        super().__init__(f"the schema of `{tool}` is not flat, and cannot be put into another form: {why}")
         self.tool = tool
+        """The tool's name."""
+        self.why = why
+        """What about its schema cannot be put into another form."""
+        super().__init__(tool, why)
+
+    def __str__(self) -> str:
+        return f"the schema of `{self.tool}` is not flat, and cannot be put into another form: {self.why}"
 
 
 @dataclass(frozen=True)
@@ -49,10 +52,7 @@ class Definition:
 
     @staticmethod
     def of(tool: tool_pb2.ToolDefinition) -> Definition:
-        """Reads the message of a server.
-
-        :raises DefinitionError: its schema is not one flat object of scalars.
-        """
+        """Reads a server's message. Raises `DefinitionError` for a schema that is not one flat object of scalars."""
         hints = tool.hints
         return Definition(
             name=tool.name,

@@ -18,6 +18,7 @@ Format = Literal["json"] | ResultFormat
 """A form that definitions can have."""
 
 Tools = Iterable[tool_pb2.ToolDefinition]
+"""The definitions of a server."""
 
 
 @overload
@@ -41,11 +42,12 @@ def tool_definitions(tools: Tools, format: Format, strict: bool = False) -> obje
 def tool_definitions(tools: Tools, format: Format, strict: bool = False) -> object:
     """The tools as a model is told of them: what `toolfs tools --format FORMAT` prints.
 
-    :param tools: the definitions of a server, in the order in which models should see them.
-    :param strict: the strict form of the schemas: all arguments are required, optional ones may be null. The mark that
-        asks the model's side to keep to it is set where the format has one. `json` has both forms in any case.
-    :raises DefinitionError: a newer server's schema that this package cannot put into another form.
-    :raises ValueError: there is no such format.
+    - `tools`: the definitions of a server, in the order in which models should see them.
+    - `strict`: the strict form of the schemas: all arguments are required, optional ones may be null. The mark that
+      asks the model's side to keep to it is set where the format has one. `json` has both forms in any case.
+
+    Raises `DefinitionError` for a newer server's schema that this package cannot put into another form, and
+    `ArgumentError` for a format that there is not.
     """
     definitions = [Definition.of(tool) for tool in tools]
     if format == "json":
@@ -64,10 +66,7 @@ def tool_definitions(tools: Tools, format: Format, strict: bool = False) -> obje
 
 
 def prompt(tools: Tools) -> str:
-    """The sections for the system prompt, joined: they teach what a schema cannot.
-
-    :param tools: the definitions of a server, in the order in which models should see them.
-    """
+    """The sections for the system prompt, joined in the order of the tools: they teach what a schema cannot."""
     # Each section ends with a newline; an empty line goes between two.
     return "\n".join(tool.prompt_section for tool in tools)
 
@@ -99,10 +98,11 @@ def tool_result(
 def tool_result(reply: ModelReply, format: ResultFormat, *, id: str | None = None, name: str | None = None) -> object:
     """A reply as the SDK of a model's interface takes the result of a tool.
 
-    :param id: the model's identifier of the call. Absent means the `tool_call_id` that the call was made with.
-        `mcp` has none, and `gemini` needs none.
-    :param name: the name of the function that was called. `gemini` needs it; the others have none.
-    :raises ValueError: there is no such format, or what it needs is missing.
+    - `id`: the model's identifier of the call. Absent means the `tool_call_id` that the call was made with. `mcp` has
+      none, and `gemini` needs none.
+    - `name`: the name of the function that was called. `gemini` needs it; the others have none.
+
+    Raises `ArgumentError` for a format that there is not, and where what it needs is missing.
     """
     if format == "anthropic":
         return anthropic.result(reply, id)

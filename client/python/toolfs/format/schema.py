@@ -49,7 +49,7 @@ class NotFlat(ValueError):
 def parse(text: str) -> Schema:
     """Reads a schema from JSON text.
 
-    :raises NotFlat: it is no JSON, not an object of scalars, or has a keyword that not every form has.
+    Raises `NotFlat` for what is no JSON, not an object of scalars, or has a keyword that not every form has.
     """
     try:
         value = json.loads(text)

@@ -64,6 +64,7 @@ class Limits:
     max_message_bytes: int = 64 << 20
     """One gRPC message, in both directions."""
     max_path_bytes: int = 4_096
+    """A path as it is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,3 +241,4 @@ class EditReport:
     notices: tuple[Notice, ...] = ()
     diff: Diff | None = None
     not_durable: FsError | None = None
+    """Why the effect, which is there, could not be made durable."""
