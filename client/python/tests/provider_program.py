@@ -15,9 +15,11 @@ PACKAGE = Path(__file__).parent.parent
 
 
 @contextmanager
-def _ready(command: list[str], environment: dict[str, str]) -> Iterator[None]:
+def ready(command: list[str], environment: dict[str, str], directory: Path | None = None) -> Iterator[None]:
     """A program that prints a line with `ready` when it answers, and ends with the block."""
-    process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=directory, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None and process.stdin is not None
     try:
         line = process.stdout.readline()
@@ -34,12 +36,12 @@ def _ready(command: list[str], environment: dict[str, str]) -> Iterator[None]:
 def example_at(name: str, *arguments: str) -> Iterator[None]:
     """An example that serves until the end of the block."""
     path = str(PACKAGE / "examples" / f"{name}.py")
-    with _ready([sys.executable, path, *arguments], {**os.environ, "PYTHONPATH": str(PACKAGE)}):
+    with ready([sys.executable, path, *arguments], {**os.environ, "PYTHONPATH": str(PACKAGE)}):
         yield
 
 
 @contextmanager
 def toolfs_at(address: str, *arguments: str) -> Iterator[None]:
     """The real server, until the end of the block."""
-    with _ready([binary(), "serve", "--listen", address, "--state", "memory", *arguments], environment()):
+    with ready([binary(), "serve", "--listen", address, "--state", "memory", *arguments], environment()):
         yield

@@ -53,10 +53,10 @@ def test_the_wheel_is_typed_licensed_and_whole(built: tuple[Path, Path]) -> None
         assert line in metadata
 
 
-def test_the_sdist_holds_readme_and_licences(built: tuple[Path, Path]) -> None:
+def test_the_sdist_holds_its_pages_and_licences(built: tuple[Path, Path]) -> None:
     with tarfile.open(built[0]) as sdist:
         names = set(sdist.getnames())
-    for name in ("README.md", "LICENSE-MIT", "LICENSE-APACHE", "pyproject.toml", "toolfs/py.typed"):
+    for name in ("README.md", "PROVIDERS.md", "LICENSE-MIT", "LICENSE-APACHE", "pyproject.toml", "toolfs/py.typed"):
         assert f"toolfs-0.1.0/{name}" in names
 
 
