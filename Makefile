@@ -37,7 +37,8 @@ test: $(BUF) grpcurl $(PYTHON) $(NODE_MODULES) ## Run every test; needs no root,
 	TOOLFS_BIN="$(TARGET_DIR)/debug/toolfs" TOOLFS_BUF="$(BUF)" TOOLFS_GRPCURL="$$(test -x $(GRPCURL) && echo $(GRPCURL))" \
 		TOOLFS_PYTHON="$(PYTHON)" TOOLFS_NODE="$$(command -v node)" TOOLFS_CORPUS_REPORT="$(CORPUS_REPORT)" \
 		cargo test --workspace --all-features
-	$(MAKE) --no-print-directory test-python test-typescript test-seam
+	@# They wait for servers more than they compute: at once they take little more than the longest of them.
+	$(MAKE) --no-print-directory -j3 --output-sync=target test-python test-typescript test-seam
 	python3 client/corpus/table.py $(CORPUS_REPORT) $(CORPUS_LANGUAGES)
 
 .PHONY: test-python
