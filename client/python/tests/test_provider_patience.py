@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -69,6 +70,8 @@ def test_one_has_the_turn_of_a_key_and_no_lock_is_left() -> None:
             if number % 2 == 0:
                 inside[0] += 1
                 most[0] = max(most[0], inside[0])
+                # Lets another thread go on, which would be inside too if it could.
+                time.sleep(0)
                 inside[0] -= 1
 
     with ThreadPoolExecutor(16) as pool:
