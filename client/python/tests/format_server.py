@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import grpc
+from corpus import server as corpus_server
 
 import toolfs
 from toolfs.v1 import tool_pb2, tool_pb2_grpc
 
 
 def binary() -> str:
-    """The path of the binary under test.
-
-    It is no reason to skip when it is missing: nothing would be tested then.
-    """
-    found = os.environ.get("TOOLFS_BIN") or shutil.which("toolfs")
-    assert found, "set TOOLFS_BIN to the path of the binary, or put `toolfs` on PATH"
-    return found
+    """The path of the binary under test."""
+    return str(corpus_server.binary())
 
 
 def environment() -> dict[str, str]:
-    """The environment of a server: it refuses variables that it does not know."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("TOOLFS_", "OTEL_")) and name != "RUST_LOG"
-    }
+    """The environment of the binary, where it needs neither configuration nor state."""
+    return corpus_server.environment(Path(__file__).parent / "nobodys-home")
 
 
 def example_environment() -> dict[str, str]:
@@ -49,18 +40,13 @@ def server(directory: Path) -> Iterator[str]:
     """Serves an empty directory; gives the address."""
     root = directory / "root"
     root.mkdir()
-    address = f"unix:{directory}/toolfs.sock"
-    command = [binary(), "serve", "--root", f"{root}=/workspace", "--listen", address, "--state", "memory"]
-    process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
+    running = corpus_server.Server(directory, root, flags=[], persistent=False)
+    running.start()
     try:
-        # It binds before it says so.
-        assert "ready" in process.stdout.readline()
-        yield address
+        yield running.address
     finally:
-        process.terminate()
-        process.wait()
-        process.stdout.close()
+        ended = running.stop()
+    assert not ended, ended
 
 
 def definitions(address: str) -> list[tool_pb2.ToolDefinition]:

@@ -250,13 +250,24 @@ def test_a_socket_is_for_its_user_alone(tmp_path: Path) -> None:
         assert stat.S_IMODE((tmp_path / "seam.sock").stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("address", ["unix:", "nowhere", "0.0.0.0:0", "example.org:80", ":80", "127.0.0.1:http"])
-def test_an_address_that_is_none_or_leaves_the_host_is_refused(address: str) -> None:
-    with pytest.raises(ArgumentError):
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("unix:", "no path"),
+        ("nowhere", "not `nowhere`"),
+        (":80", "not `:80`"),
+        ("127.0.0.1:http", "not `127.0.0.1:http`"),
+        ("127.0.0.1:65536", "not `127.0.0.1:65536`"),
+        ("0.0.0.0:0", "`allow_remote`"),
+        ("grpc://example.org:80", "`allow_remote`"),
+    ],
+)
+def test_an_address_that_is_none_or_leaves_the_host_is_refused(address: str, why: str) -> None:
+    with pytest.raises(ArgumentError, match=re.escape(why)):
         serve(MemoryFiles(), address)
 
 
-def test_an_address_that_is_taken_is_told(tmp_path: Path) -> None:
+def test_an_address_that_cannot_be_bound_is_told(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="cannot listen"):
         serve(MemoryFiles(), f"unix:{tmp_path}/missing/seam.sock")
 

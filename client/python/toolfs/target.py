@@ -62,13 +62,8 @@ class Target:
         """Whether no other host can listen on the way: a Unix socket, or the loopback."""
         if self.address.startswith("unix:"):
             return True
-        host = self.address.rpartition(":")[0].strip("[]")
-        if host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            return False
+        host = host_of(self.address)
+        return host is not None and is_loopback(host)
 
     def options(self) -> list[tuple[str, Any]]:
         """The channel's options in the spelling of grpcio."""
@@ -114,9 +109,26 @@ def check_address(address: str) -> None:
         if not address.removeprefix("unix:").startswith("/"):
             raise ArgumentError("address", f"must be `unix:` and an absolute path, not `{address}`")
         return
-    host, colon, port = address.rpartition(":")
-    if "://" in address or not colon or not host or not port.isdecimal() or int(port) > 65535:
+    if host_of(address) is None:
         raise ArgumentError("address", f"must be `HOST:PORT` or `unix:/PATH`, not `{address}`")
+
+
+def host_of(address: str) -> str | None:
+    """The host of `HOST:PORT`; `None` where that is not what it is."""
+    host, _, port = address.rpartition(":")
+    if "://" in address or not host or not port.isdecimal() or int(port) > 65535:
+        return None
+    return host
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, a name or an address, is this one and can be nothing else."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 def _pem(name: str, material: Material | None) -> bytes | None:

@@ -20,6 +20,17 @@ def binary() -> Path:
     return path
 
 
+def environment(home: Path) -> dict[str, str]:
+    """The environment of the binary: its configuration and state are below `home`, which need not be there.
+
+    The settings of whoever runs the tests are left out: they are not the tests', and the server refuses those that it
+    does not know.
+    """
+    ours = ("TOOLFS_", "OTEL_", "RUST_LOG")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return {**kept, "XDG_CONFIG_HOME": str(home), "XDG_STATE_HOME": str(home)}
+
+
 class Server:
     """A server that runs until it is stopped, and can be started again on the same socket and state."""
 
@@ -45,7 +56,7 @@ class Server:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env=self._environment(),
+                env=environment(self._home),
                 umask=0o022,
                 text=True,
             )
@@ -85,9 +96,3 @@ class Server:
     def errors(self) -> str:
         """What it wrote to standard error, in all its runs."""
         return self._errors.read_text(encoding="utf-8", errors="replace") if self._errors.exists() else ""
-
-    def _environment(self) -> dict[str, str]:
-        # The settings of whoever runs the tests are not the case's, and the server refuses those that it does not know.
-        ours = ("TOOLFS_", "OTEL_", "RUST_LOG")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-        return {**kept, "XDG_CONFIG_HOME": str(self._home), "XDG_STATE_HOME": str(self._home)}

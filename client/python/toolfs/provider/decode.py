@@ -116,22 +116,19 @@ def _guard_missing(what_to_do: str) -> CallRefused:
 
 def version(text: str, field: str) -> str:
     """A version: `FS_INVALID_ARGUMENT` that names `field` for text that is none, and does not repeat it."""
-    if not _is_printable(text):
-        expected = f"1 to {_MAX_VERSION_CHARS} printable ASCII characters without blanks"
-        raise refusal.invalid_argument(field, "text that is no version" if text else "empty", expected)
-    return text
+    return _printable(field, text, "text that is no version")
 
 
 def operation_id(text: str) -> str:
     """The name of an operation, by the same rule as a version."""
-    if not _is_printable(text):
-        expected = f"1 to {_MAX_VERSION_CHARS} printable ASCII characters without blanks"
-        raise refusal.invalid_argument("operation_id", "text that is no name" if text else "empty", expected)
-    return text
+    return _printable("operation_id", text, "text that is no name")
 
 
-def _is_printable(text: str) -> bool:
-    return 1 <= len(text) <= _MAX_VERSION_CHARS and all("!" <= character <= "~" for character in text)
+def _printable(field: str, text: str, actual: str) -> str:
+    if 1 <= len(text) <= _MAX_VERSION_CHARS and all("!" <= character <= "~" for character in text):
+        return text
+    expected = f"1 to {_MAX_VERSION_CHARS} printable ASCII characters without blanks"
+    raise refusal.invalid_argument(field, actual if text else "empty", expected)
 
 
 def absent(field: str, expected: str) -> FsError:

@@ -7,7 +7,6 @@ socket in a directory of your own, and TCP on the loopback device.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import os
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -22,6 +21,7 @@ import grpc.aio
 from toolfs.error import ArgumentError
 from toolfs.provider.provider import Call, Provider
 from toolfs.provider.servicer import FileSystemServicer
+from toolfs.target import host_of, is_loopback
 from toolfs.v1 import filesystem_pb2_grpc
 
 MAX_WORKERS = 16
@@ -160,20 +160,11 @@ def _check(address: str, allow_remote: bool) -> None:
         if not address.removeprefix("unix:"):
             raise ArgumentError("address", "has no path after `unix:`")
         return
-    host, separator, port = address.removeprefix(_SCHEME).rpartition(":")
-    if not separator or not host or not port.isdigit():
-        raise ArgumentError("address", "must be `unix:PATH` or `HOST:PORT`")
-    if not allow_remote and not _is_loopback(host):
+    host = host_of(address.removeprefix(_SCHEME))
+    if host is None:
+        raise ArgumentError("address", f"must be `unix:PATH` or `HOST:PORT`, not `{address}`")
+    if not allow_remote and not is_loopback(host):
         raise ArgumentError("address", f"leaves this host (`{host}`): set `allow_remote` where that is meant")
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def _bind(server: Any, address: str) -> str:
