@@ -2,7 +2,7 @@
 
 - `ToolError`: the tool refused or failed; what a model would have read as an error
 - `CallError`: the call ended in a gRPC status: a mistake of the caller, or the transport
-- `ConnectError`: the server could not be reached at all
+- `ConnectError`: the server could not be reached at all: no attempt was sent
 - `ArgumentError`: the call was not sent, since an argument cannot be
 - `ProtocolError`: the answer breaks the contract
 - `LocalServerError`: a server of one's own could not be found or started
@@ -173,7 +173,11 @@ class CallError(ToolfsError):
         self.retry_delay = retry_delay
         """How many seconds the server asks to wait before the call is sent again."""
         self.attempts = 1
-        """How often the call was sent."""
+        """How often the call was sent, or may have been: 0 where its time was over before."""
+        self.maybe_published = False
+        """Whether the effect of a mutation may be there: an attempt was sent, or may have been, and nothing that came
+        back says that it changed nothing. Look before you make the call again, or make it under the same `request_id`
+        in the same session. Never so for reads, dry runs, and what is the same done twice."""
         super().__init__(str(self))
 
     @property
@@ -192,11 +196,11 @@ class CallError(ToolfsError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         made_of = (self.status, self.message, self.reason, self.fs_error, self.retry_delay)
-        return (CallError, made_of, {"attempts": self.attempts})
+        return (CallError, made_of, {"attempts": self.attempts, "maybe_published": self.maybe_published})
 
 
 class ConnectError(ToolfsError):
-    """The server could not be reached: the call was never sent."""
+    """The server could not be reached: the call was never sent, in no attempt."""
 
     def __init__(self, address: str, message: str) -> None:
         self.address = address

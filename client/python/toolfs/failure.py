@@ -25,13 +25,20 @@ def client_closed() -> CallError:
     return CallError(grpc.StatusCode.CANCELLED, "the client was closed while the call was on its way")
 
 
-def read_failure(error: Any, address: str, unsent: bool, attempts: int) -> CallError | ConnectError:
+def out_of_time() -> CallError:
+    """What a call ends with whose time was over before it could be sent."""
+    failure = CallError(
+        grpc.StatusCode.DEADLINE_EXCEEDED, "the token did not come within the deadline", "DEADLINE_EXCEEDED"
+    )
+    failure.attempts = 0
+    return failure
+
+
+def read_failure(error: Any, address: str, unsent: bool) -> CallError | ConnectError:
     """The error of this package. `unsent` says that the call never left."""
     if unsent:
         return ConnectError(address, error.details() or "")
     message = error.details() or ""
     if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED and "essage larger than max" in message:
         message = f"{message}: raise `max_message_bytes` of the client, if the server's own limit allows for it"
-    failure = call_error(error.code(), message, error.trailing_metadata())
-    failure.attempts = attempts
-    return failure
+    return call_error(error.code(), message, error.trailing_metadata())

@@ -15,6 +15,7 @@ from enum import Enum
 
 import grpc
 
+from toolfs.effect import Effect
 from toolfs.enums import Published
 from toolfs.error import CallError, ConnectError, ToolError, ToolfsError
 
@@ -94,18 +95,20 @@ class Tries:
         self._repeat = repeat
         self._deadline = deadline
         self._connect_by = connect_by
-        self.count = 0
-        """How many tries have failed."""
+        self._count = 0
+        self.effect = Effect(changes=repeat is not Repeat.HARMLESS)
+        """What is known of the effect of those that failed."""
 
     def wait_after(self, failure: ToolfsError, now: float) -> float | None:
         """Counts a failed try. Returns how many seconds to wait before the next one, or `None` if there is none.
 
         Times are those of the caller's clock, in seconds. A token of the budget is taken only when there is a next try.
         """
-        self.count += 1
-        if self.count >= self._policy.attempts or not self._may_follow(failure, now):
+        self._count += 1
+        self.effect.add(failure)
+        if self._count >= self._policy.attempts or not self._may_follow(failure, now):
             return None
-        wait = self._policy.wait(self.count - 1)
+        wait = self._policy.wait(self._count - 1)
         if isinstance(failure, CallError) and failure.retry_delay is not None:
             wait = max(wait, failure.retry_delay)
         if now + wait >= self._deadline or not self._budget.take():

@@ -176,9 +176,9 @@ class AsyncSession:
     async def watch(self, resume_token: str = "") -> backend.Stream[event_pb2.WatchResponse]:
         """Follows what the calls of this session do, whoever makes them: from now on, or after the event of the token.
 
-        The first event is `watch_began`; it ends with the session. It has no deadline, and is not begun anew when the
-        server goes away: go on with the `resume_token` of the last event. Raises `CallError`. To end it, leave the loop
-        and close the generator (`contextlib.aclosing`).
+        The first event is `watch_began`; it ends with the session. It has no deadline, except that its token has the
+        client's, and is not begun anew when the server goes away: go on with the `resume_token` of the last event.
+        Raises `CallError`, `ArgumentError`. To end it, leave the loop and close the generator (`contextlib.aclosing`).
         """
         request = event_pb2.WatchRequest(session_id=self._id, resume_token=resume_token)
         metadata = await self._caller.metadata()
@@ -188,7 +188,7 @@ class AsyncSession:
             async for event in backend.events(call):
                 yield event
         except grpc.RpcError as error:
-            raise read_failure(error, connection.target.address, False, 1) from error
+            raise read_failure(error, connection.target.address, False) from error
         except backend.CLOSED:
             if connection.closed and not backend.is_cancelled():
                 raise client_closed() from None

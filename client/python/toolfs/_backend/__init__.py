@@ -3,3 +3,7 @@
 `aio` and `blocking` offer the same names. `toolfs/_async` uses the first, and `toolfs/_sync`, which is generated from
 it, the second.
 """
+
+
+class OutOfTime(Exception):
+    """Something did not come in time."""

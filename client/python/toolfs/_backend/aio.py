@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 import grpc
 import grpc.aio
 
+from toolfs._backend import OutOfTime
 from toolfs.target import Target
 from toolfs.v1 import event_pb2_grpc, session_pb2_grpc, tool_pb2_grpc
 
@@ -27,7 +28,10 @@ _Response = TypeVar("_Response", covariant=True)
 Metadata = tuple[tuple[str, str], ...] | None
 
 Token = str | Callable[[], str | Awaitable[str]] | None
-"""A bearer token, or what returns one: called for each attempt, and awaited where it is a coroutine function."""
+"""A bearer token, or what returns one: called for each attempt, and awaited where it is a coroutine function.
+
+It has the time that the call has. A plain function is called in the event loop, and must not hold that up.
+"""
 
 
 Stream = AsyncGenerator[_Result, None]
@@ -89,12 +93,25 @@ async def sleep(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
-async def bearer(token: Token) -> str:
-    """The token as text."""
+async def bearer(token: Token, timeout: float) -> object:
+    """The token. Raises `OutOfTime` if it does not come within so many seconds, and what its function raises."""
     value = token() if callable(token) else token
-    if inspect.isawaitable(value):
-        value = await value
-    return cast(str, value)
+    if not inspect.isawaitable(value):
+        return value
+    task = asyncio.ensure_future(value)
+    try:
+        # Not `wait_for`, which waits on for what does not let itself be cancelled.
+        await asyncio.wait((task,), timeout=timeout)
+        if not task.done():
+            raise OutOfTime
+        if task.cancelled():
+            # Raised as it is, it would count as a cancellation of the caller.
+            raise RuntimeError("the token's coroutine was cancelled")
+        return task.result()
+    finally:
+        # A future that is not made here may be waited for by others.
+        if task is not value:
+            task.cancel()
 
 
 async def apart(work: Callable[[], _Result]) -> _Result:

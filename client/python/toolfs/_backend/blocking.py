@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextvars
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, wait
 from typing import Annotated, Any, Protocol, TypeVar, cast
 
 import grpc
 
+from toolfs._backend import OutOfTime
 from toolfs.target import Target
 from toolfs.v1 import event_pb2_grpc, session_pb2_grpc, tool_pb2_grpc
 
@@ -19,7 +22,7 @@ _Response = TypeVar("_Response", covariant=True)
 Metadata = tuple[tuple[str, str], ...] | None
 
 Token = str | Callable[[], str] | None
-"""A bearer token, or what returns one: called for each attempt."""
+"""A bearer token, or what returns one: called for each attempt, in a thread of its own, for as long as the call has."""
 
 
 Stream = Generator[_Result, None, None]
@@ -91,9 +94,25 @@ def sleep(seconds: float) -> None:
     time.sleep(seconds)
 
 
-def bearer(token: Token) -> str:
-    """The token as text."""
-    return cast(str, token() if callable(token) else token)
+def bearer(token: Token, timeout: float) -> object:
+    """The token. Raises `OutOfTime` if it does not come within so many seconds, and what its function raises."""
+    if not callable(token):
+        return token
+    coming = Future[object]()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            coming.set_result(context.run(token))
+        except BaseException as error:
+            coming.set_exception(error)
+
+    # Nothing can interrupt a function, so it is left behind, and keeps no process alive.
+    threading.Thread(target=work, name="toolfs-token", daemon=True).start()
+    wait((coming,), min(timeout, threading.TIMEOUT_MAX))
+    if not coming.done():
+        raise OutOfTime
+    return coming.result()
 
 
 def apart(work: Callable[[], _Result]) -> _Result:

@@ -11,9 +11,10 @@ from typing import TypeVar
 import grpc
 
 from toolfs._sync.pool import POOL, Connection
+from toolfs._backend import OutOfTime
 from toolfs._backend import blocking as backend
-from toolfs.error import ArgumentError, CallError, ConnectError, ToolError, ToolfsError
-from toolfs.failure import client_closed, looks_unsent, read_failure
+from toolfs.error import ArgumentError, ConnectError, ToolError, ToolfsError
+from toolfs.failure import client_closed, looks_unsent, out_of_time, read_failure
 from toolfs.retry import Budget, Repeat, RetryPolicy, Tries
 from toolfs.target import Target
 from toolfs.v1 import tool_pb2, types_pb2
@@ -63,11 +64,26 @@ class Caller:
         if held is not None:
             POOL.release(held)
 
-    def metadata(self) -> backend.Metadata:
-        """What goes with an attempt beside its message."""
+    def metadata(self, until: float | None = None) -> backend.Metadata:
+        """What goes with an attempt beside its message. A token must come before `until`, a time of the steady clock;
+        without one it has the client's deadline.
+
+        Raises `ArgumentError` for a token that cannot be had or sent, and `CallError` for one that is late.
+        """
         if self._token is None:
             return None
-        token = backend.bearer(self._token)
+        if until is None:
+            until = time.monotonic() + self._deadline
+        try:
+            token = backend.bearer(self._token, until - time.monotonic())
+        except OutOfTime:
+            raise out_of_time() from None
+        except Exception as error:
+            # Its words are not repeated: they may hold the secret.
+            raise ArgumentError("token", f"could not be had: its function raised `{type(error).__name__}`") from error
+        if time.monotonic() >= until:
+            # A plain function of the asyncio client cannot be left.
+            raise out_of_time()
         # What a header cannot hold would be told by the transport, together with the secret.
         if not isinstance(token, str) or not token.isascii() or not token.isprintable():
             raise ArgumentError("token", "must be printable ASCII text")
@@ -84,28 +100,37 @@ class Caller:
         """Sends a call, again where that is safe and helps, all within its deadline in seconds.
 
         `refused` finds in an answer the error for which the call is worth another try. The last answer is returned
-        whatever it holds. Raises `CallError` or `ConnectError` as the last attempt ended.
+        whatever it holds. Raises `ConnectError` where no attempt was sent, else `CallError` as the last one ended.
         """
         if deadline is None:
             deadline = self._deadline
-        began = time.monotonic()
-        remaining = deadline
+        until = time.monotonic() + deadline
         tries: Tries | None = None
+        failure: ToolfsError | None = None
+        answer: Response | None = None
         while True:
-            connection = self.connection()
-            failure: ToolfsError | None
-            answer: Response | None = None
-            metadata = None if self._token is None else self.metadata()
             try:
+                connection = self.connection()
+                metadata = None if self._token is None else self.metadata(until)
+            except ToolfsError as error:
+                if answer is not None:
+                    return answer
+                if tries is None or failure is None or tries.effect.attempts == 0:
+                    raise
+                # Why there is no further attempt matters less than what became of those before.
+                raise tries.effect.ending(failure) from error
+            answer = None
+            try:
+                remaining = until - time.monotonic()
                 answer = pick(connection.stubs)(request, timeout=remaining, metadata=metadata)
             except grpc.RpcError as error:
                 unsent = looks_unsent(error) and not backend.is_connected(connection.stubs.channel)
-                failure = read_failure(error, self._target.address, unsent, 1 + (tries.count if tries else 0))
+                failure = read_failure(error, self._target.address, unsent)
                 failure.__cause__ = error
             except backend.CLOSED:
-                if connection.closed and not backend.is_cancelled():
-                    raise client_closed() from None
-                raise
+                if not connection.closed or backend.is_cancelled():
+                    raise
+                failure = client_closed()
             else:
                 failure = None if refused is None else refused(answer)
                 if failure is None:
@@ -113,17 +138,17 @@ class Caller:
                     return answer
 
             if tries is None:
-                connect_by = began + min(self._target.connect_timeout, deadline)
-                tries = Tries(self._retry, self._budget, repeat, began + deadline, connect_by)
+                connect_by = until - deadline + min(self._target.connect_timeout, deadline)
+                tries = Tries(self._retry, self._budget, repeat, until, connect_by)
             wait = tries.wait_after(failure, time.monotonic())
             if wait is not None:
                 backend.sleep(wait)
-                remaining = began + deadline - time.monotonic()
-                if repeat is not Repeat.REMEMBERED or self._is_remembered(failure, remaining):
+                again = repeat is not Repeat.REMEMBERED or self._is_remembered(failure, until)
+                if again and time.monotonic() < until:
                     continue
             if answer is not None:
                 return answer
-            raise failure
+            raise tries.effect.ending(failure)
 
     def execute(
         self, request: tool_pb2.ExecuteRequest, repeat: Repeat, deadline: float | None
@@ -131,17 +156,19 @@ class Caller:
         """Sends a tool call."""
         return self.send(_execute, request, repeat, deadline, _refused_for_now)
 
-    def _is_remembered(self, failure: ToolfsError, remaining: float) -> bool:
+    def _is_remembered(self, failure: ToolfsError, until: float) -> bool:
         """Whether a mutation that failed so may be sent again: always where it was never sent, else where the server
-        remembers results. That is asked once, and only now: most clients never need to know."""
+        remembers results. That is asked once, in the time of the call, and only now: most clients never need to know.
+        """
         if isinstance(failure, ConnectError):
             return True
+        remaining = until - time.monotonic()
         if self._remembers is None and remaining > 0:
             try:
                 capabilities = self.send(
                     _get_capabilities, tool_pb2.GetCapabilitiesRequest(), Repeat.HARMLESS, remaining
                 )
-            except (CallError, ConnectError):
+            except ToolfsError:
                 return False
             self._remembers = capabilities.HasField("request_id_window")
         return bool(self._remembers)

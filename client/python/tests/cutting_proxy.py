@@ -1,0 +1,71 @@
+"""A proxy of bytes before a server: it loses answers, cuts connections, and stops to listen, as a test tells it to."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import threading
+from collections.abc import Callable
+
+_TICK_S = 0.01
+"""How often the condition of a loss is looked at."""
+_CHUNK = 65536
+
+
+class CuttingProxy:
+    """Listens on the loopback and passes everything on to a Unix socket, until it is told to lose an answer."""
+
+    def __init__(self, upstream: str) -> None:
+        """`upstream` is `unix:` and a path."""
+        self._upstream = upstream.removeprefix("unix:")
+        self._lost_when: Callable[[], bool] | None = None
+        self._then: Callable[[], None] = self.go_on
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        self._acceptor = threading.Thread(target=self._accept, daemon=True)
+        self._acceptor.start()
+
+    def lose(self, when: Callable[[], bool], then: Callable[[], None]) -> None:
+        """From now on nothing that the server says arrives. As soon as `when` holds, `then` is done and the connection
+        is cut."""
+        self._then = then
+        self._lost_when = when
+
+    def go_on(self) -> None:
+        """Passes everything on again."""
+        self._lost_when = None
+
+    def stop_listening(self) -> None:
+        """Refuses every further connection."""
+        # A thread that waits in `accept` is woken by this, and not by `close`.
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._acceptor.join()
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._pass_on, args=(client,), daemon=True).start()
+
+    def _pass_on(self, client: socket.socket) -> None:
+        with client, socket.socket(socket.AF_UNIX) as server, contextlib.suppress(OSError):
+            server.connect(self._upstream)
+            while True:
+                lost_when = self._lost_when
+                readable, _, _ = select.select([client, server], [], [], _TICK_S)
+                for source in readable:
+                    data = source.recv(_CHUNK)
+                    if not data:
+                        return
+                    if source is client:
+                        server.sendall(data)
+                    elif lost_when is None:
+                        client.sendall(data)
+                if lost_when is not None and lost_when():
+                    self._then()
+                    return
