@@ -1,5 +1,5 @@
 /** Where a server is: `unix:/path`, `HOST:PORT`, `http://HOST:PORT` or `https://HOST:PORT`. */
-import { ConnectError } from "./error.js";
+import { ArgumentError } from "./error.js";
 
 /** An address that was understood. */
 export type Address =
@@ -16,7 +16,7 @@ export type Address =
 /**
  * Reads an address.
  *
- * @throws ConnectError for a text that is none.
+ * @throws ArgumentError for a text that is none
  */
 export function parseAddress(text: string): Address {
   if (text.startsWith("unix:")) {
@@ -33,10 +33,14 @@ export function parseAddress(text: string): Address {
 /** Whether what is sent there stays on this machine. */
 export function isLocal(address: Address): boolean {
   if (address.kind === "unix") return true;
-  const { host } = address;
+  return isLoopback(address.host);
+}
+
+/** Whether a host, without the brackets of IPv6, is this machine by its very name. No name is looked up. */
+export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.[0-9]{1,3}){3}$/.test(host);
 }
 
-function notAnAddress(text: string): ConnectError {
-  return new ConnectError(text, `\`${text}\` is no address: write \`unix:/path/to/socket\` or \`HOST:PORT\``);
+function notAnAddress(text: string): ArgumentError {
+  return new ArgumentError("address", `must be \`unix:/PATH\` or \`HOST:PORT\`, not \`${text}\``);
 }

@@ -3,7 +3,8 @@
  */
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
-import { ToolfsError } from "./error.js";
+import { integer, jsonObject, wellFormed } from "./argument.js";
+import { ArgumentError } from "./error.js";
 import {
   EditCallSchema,
   type ExecuteRequest,
@@ -63,7 +64,11 @@ export interface CallOptions {
 /** A call in the form of the contract. */
 export type Call = Exclude<ExecuteRequest["call"], { case: undefined }>;
 
-/** A call of `read`. */
+/**
+ * A call of `read`.
+ *
+ * @throws ArgumentError
+ */
 export function readCall(args: ReadArguments): Call {
   const value = create(ReadCallSchema, {
     filePath: wellFormed(args.file_path, "file_path"),
@@ -73,7 +78,11 @@ export function readCall(args: ReadArguments): Call {
   return { case: "read", value };
 }
 
-/** A call of `write`. */
+/**
+ * A call of `write`.
+ *
+ * @throws ArgumentError
+ */
 export function writeCall(args: WriteArguments): Call {
   const value = create(WriteCallSchema, {
     filePath: wellFormed(args.file_path, "file_path"),
@@ -82,7 +91,11 @@ export function writeCall(args: WriteArguments): Call {
   return { case: "write", value };
 }
 
-/** A call of `edit`. */
+/**
+ * A call of `edit`.
+ *
+ * @throws ArgumentError
+ */
 export function editCall(args: EditArguments): Call {
   const value = create(EditCallSchema, {
     filePath: wellFormed(args.file_path, "file_path"),
@@ -93,20 +106,28 @@ export function editCall(args: EditArguments): Call {
   return { case: "edit", value };
 }
 
-/** A call as a model produced it: an object becomes JSON, a text is sent as it is. */
+/**
+ * A call as a model produced it: an object becomes JSON, a text is sent as it is.
+ *
+ * @throws ArgumentError
+ */
 export function jsonCall(name: string, args: object | string): Call {
-  const argumentsJson = typeof args === "string" ? wellFormed(args, "arguments") : serialize(args);
+  const argumentsJson = typeof args === "string" ? wellFormed(args, "arguments") : jsonObject(args);
   return { case: "json", value: create(JsonCallSchema, { name: wellFormed(name, "name"), argumentsJson }) };
 }
 
-/** The message of a call. The same message is sent in each try. */
+/**
+ * The message of a call. The same message is sent in each try.
+ *
+ * @throws ArgumentError
+ */
 export function executeRequest(sessionId: string, call: Call, options: CallOptions): ExecuteRequest {
   return create(ExecuteRequestSchema, {
     sessionId,
     requestId: wellFormed(options.requestId, "requestId") ?? randomUUID(),
     toolCallId: wellFormed(options.toolCallId, "toolCallId") ?? "",
     dryRun: options.dryRun ?? false,
-    view: options.view === "full" ? ResultView.FULL : ResultView.BASIC,
+    view: resultView(options.view ?? "basic"),
     call,
   });
 }
@@ -117,39 +138,8 @@ export function isHarmless(request: ExecuteRequest): boolean {
   return request.dryRun || call.case === "read" || (call.case === "json" && call.value.name === "read");
 }
 
-/**
- * The text itself, if it can be sent: a lone surrogate would arrive as another character.
- *
- * @throws ToolfsError that names the field.
- */
-export function wellFormed<Text extends string | undefined>(text: Text, field: string): Text {
-  if (text === undefined || text.isWellFormed()) return text;
-  throw new ToolfsError(`\`${field}\` holds half of a surrogate pair, which is no character: send whole characters`);
-}
-
-function integer(value: number | bigint | undefined, field: string): bigint | undefined {
-  if (typeof value !== "number") return value;
-  if (Number.isSafeInteger(value)) return BigInt(value);
-  throw new ToolfsError(`\`${field}\` is ${value}: send an integer that a number holds exactly, or a bigint`);
-}
-
-function serialize(args: object): string {
-  if (typeof args !== "object" || args === null || Array.isArray(args)) {
-    throw new ToolfsError("`arguments` are neither an object nor JSON text: give one of them");
-  }
-  const json = JSON.stringify(args);
-  // JSON.stringify escapes exactly the surrogates that are alone; the search is for the few texts that may have one.
-  if (json.includes("\\ud")) refuseLoneSurrogates(args, "arguments");
-  return json;
-}
-
-function refuseLoneSurrogates(value: unknown, field: string): void {
-  if (typeof value === "string") {
-    wellFormed(value, field);
-  } else if (typeof value === "object" && value !== null) {
-    for (const [key, member] of Object.entries(value)) {
-      wellFormed(key, `a key of ${field}`);
-      refuseLoneSurrogates(member, field === "arguments" ? key : `${field}.${key}`);
-    }
-  }
+function resultView(view: string): ResultView {
+  if (view === "basic") return ResultView.BASIC;
+  if (view === "full") return ResultView.FULL;
+  throw new ArgumentError("view", `must be \`basic\` or \`full\`, not \`${view}\``);
 }

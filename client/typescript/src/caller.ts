@@ -1,7 +1,7 @@
 /** How a call is made: token, deadline and retries around the transport. */
 import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
-import { CallError, ConnectError, ToolfsError } from "./error.js";
+import { ArgumentError, CallError, ConnectError, ToolfsError } from "./error.js";
 import { type ExecuteResponse, GetCapabilitiesRequestSchema, ToolService } from "./gen/toolfs/v1/tool_pb.js";
 import { Published } from "./gen/toolfs/v1/types_pb.js";
 import { DEFAULT_RETRY, RetryBudget, type RetryPolicy, retrying, SYSTEM_TIMING, type Timing } from "./retry.js";
@@ -49,7 +49,7 @@ export class Caller {
   #remembers: boolean | undefined;
   #closed = false;
 
-  /** @throws ConnectError for an address that is none, or that a token must not be sent to. */
+  /** @throws ArgumentError for an address that is none, or that a token must not be sent to */
   constructor(address: string, options: ConnectOptions, timing: Timing = SYSTEM_TIMING) {
     this.#shared = acquireTransport(address, options);
     this.#token = options.token;
@@ -164,7 +164,12 @@ export class Caller {
 
   async #header(): Promise<Record<string, string> | undefined> {
     const token = typeof this.#token === "function" ? await this.#token() : this.#token;
-    return token === undefined ? undefined : { authorization: `Bearer ${token}` };
+    if (token === undefined) return undefined;
+    // What a header cannot hold would be told by the transport, together with the secret.
+    if (typeof token !== "string" || !/^[ -~]*$/.test(token)) {
+      throw new ArgumentError("token", "must be printable ASCII text");
+    }
+    return { authorization: `Bearer ${token}` };
   }
 
   #isRepeatable(
@@ -173,7 +178,7 @@ export class Caller {
     remainingMs: number,
     signal: AbortSignal | undefined,
   ): boolean | Promise<boolean> {
-    if (failure instanceof ConnectError) return failure.retryable;
+    if (failure instanceof ConnectError) return true;
     const isWorthIt = failure === undefined || (failure instanceof CallError && failure.status === "UNAVAILABLE");
     if (!isWorthIt || repeat === "unsent") return false;
     return repeat === "always" || this.#serverRemembers(remainingMs, signal);

@@ -1,9 +1,10 @@
 /** The client of one server. */
 import "./dispose.js";
 import { create } from "@bufbuild/protobuf";
-import { type CallOptions, jsonCall, wellFormed } from "./call.js";
+import { allWellFormed, integer, wellFormed } from "./argument.js";
+import { type CallOptions, jsonCall } from "./call.js";
 import { Caller, type ConnectOptions, type RequestOptions } from "./caller.js";
-import { ToolfsError } from "./error.js";
+import { ProtocolError } from "./error.js";
 import { promptOf, type ToolFormat, type ToolForms, type ToolsOptions, toolDefinitions } from "./format/tools.js";
 import {
   GetSessionRequestSchema,
@@ -56,7 +57,7 @@ export class Toolfs implements AsyncDisposable {
    * A client of the server at `unix:/path` or `HOST:PORT`. The connection is made when the first call needs it, and
    * again when a call finds it lost.
    *
-   * @throws ConnectError for an address that is none, or that a token must not be sent to
+   * @throws ArgumentError for an address that is none, or that a token must not be sent to
    */
   static connect(address: string, options: ConnectOptions = {}): Toolfs {
     return new Toolfs(new Caller(address, options));
@@ -92,7 +93,7 @@ export class Toolfs implements AsyncDisposable {
    * The tools in the form that a model's programming interface wants: `anthropic`, `openai` (Responses), `openai-chat`,
    * `gemini`, `mcp`, or `json` with all that there is to know.
    *
-   * @throws CallError
+   * @throws ArgumentError for an unknown format, DefinitionError for a tool of a newer server, CallError
    */
   async tools<Format extends ToolFormat>(
     format: Format,
@@ -128,17 +129,17 @@ export class Toolfs implements AsyncDisposable {
   async openSession(open: OpenSessionOptions = {}): Promise<Session> {
     const labels: Record<string, string> = {};
     for (const [name, value] of Object.entries(open.labels ?? {})) {
-      labels[wellFormed(name, "labels")] = wellFormed(value, "labels");
+      labels[wellFormed(name, "labels")] = wellFormed(value, `labels.${name}`);
     }
     const message = create(OpenSessionRequestSchema, {
       cwd: wellFormed(open.cwd, "cwd") ?? "",
-      roots: (open.roots ?? []).map((root) => wellFormed(root, "roots")),
+      roots: allWellFormed(open.roots ?? [], "roots"),
       labels,
       mode: open.readOnly ? SessionMode.READ_ONLY : SessionMode.WORKSPACE_WRITE,
     });
     // Each call opens one more: it is sent again only when it was not sent at all.
     const response = await this.#caller.unary(SessionService.method.openSession, message, "unsent", open);
-    if (response.session === undefined) throw new ToolfsError("an opened session came without its description");
+    if (response.session === undefined) throw new ProtocolError("an opened session came without its description");
     return new Session(this.#caller, response.sessionId, response.session);
   }
 
@@ -151,7 +152,7 @@ export class Toolfs implements AsyncDisposable {
     const key = { case: "sessionId" as const, value: wellFormed(id, "id") };
     const message = create(GetSessionRequestSchema, { key });
     const response = await this.#caller.unary(SessionService.method.getSession, message, "always", options);
-    if (response.session === undefined) throw new ToolfsError("a session came without its description");
+    if (response.session === undefined) throw new ProtocolError("a session came without its description");
     return new Session(this.#caller, id, response.session);
   }
 
@@ -162,9 +163,10 @@ export class Toolfs implements AsyncDisposable {
    * @throws CallError
    */
   async *listSessions(options: RequestOptions & { pageSize?: number } = {}): AsyncGenerator<SessionInfo, void> {
+    const pageSize = Number(integer(options.pageSize, "pageSize") ?? 0n);
     let pageToken = "";
     do {
-      const message = create(ListSessionsRequestSchema, { pageSize: options.pageSize ?? 0, pageToken });
+      const message = create(ListSessionsRequestSchema, { pageSize, pageToken });
       const page = await this.#caller.unary(SessionService.method.listSessions, message, "always", options);
       for (const session of page.sessions) yield toPlain(session);
       pageToken = page.nextPageToken;

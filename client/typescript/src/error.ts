@@ -4,12 +4,13 @@
  * Everything that this package throws about a call derives from `ToolfsError`.
  */
 import type { CallReason, FsErrorCode, StatusName } from "./code.js";
+import { type ContentBlock, textOf } from "./content.js";
 import { type FsError, FsErrorCode as FsErrorNumber } from "./gen/toolfs/v1/error_pb.js";
 import type { Published } from "./gen/toolfs/v1/types_pb.js";
 import { type Plain, toPlain } from "./plain.js";
-import type { ContentBlock, Outcome } from "./reply.js";
+import type { Outcome } from "./reply.js";
 
-/** The base of all errors of this package. On its own: a call that could not be sent, or an answer that breaks the contract. */
+/** The base of all errors of this package. On its own: a call of a client that is closed, or whose token cannot be had. */
 export class ToolfsError extends Error {
   override name = "ToolfsError";
 
@@ -72,6 +73,11 @@ export class ToolError extends ToolfsError {
     return this.#content;
   }
 
+  /** What the model would read, as one text. */
+  get text(): string {
+    return textOf(this.#content);
+  }
+
   /** What was published, in the one case that an effect is there and could not be made durable. */
   get outcome(): Outcome | undefined {
     return this.#outcome?.();
@@ -130,7 +136,7 @@ export class CallError extends ToolfsError {
   }
 
   override get retryable(): boolean {
-    return this.status === "UNAVAILABLE" || (this.fsError?.retryable ?? false);
+    return this.fsError?.retryable ?? this.status === "UNAVAILABLE";
   }
 
   override toString(): string {
@@ -138,22 +144,39 @@ export class CallError extends ToolfsError {
   }
 }
 
-/** The server could not be reached, or may not be reached in this way: nothing was sent. */
+/** The server could not be reached: the call was not sent. */
 export class ConnectError extends ToolfsError {
   override name = "ConnectError";
   /** The address as given. */
   readonly address: string;
-  readonly #retryable: boolean;
 
-  constructor(address: string, message: string, options: { cause?: unknown; retryable?: boolean } = {}) {
+  constructor(address: string, message: string, options: { cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.address = address;
-    this.#retryable = options.retryable ?? false;
   }
 
+  /** Always: nothing was sent. */
   override get retryable(): boolean {
-    return this.#retryable;
+    return true;
   }
+}
+
+/** An argument that cannot be sent or used. Nothing was sent. */
+export class ArgumentError extends ToolfsError {
+  override name = "ArgumentError";
+  /** The argument's name. */
+  readonly field: string;
+
+  /** `message` goes on after the name of the field. */
+  constructor(field: string, message: string, options: { cause?: unknown } = {}) {
+    super(`\`${field}\` ${message}`, options.cause === undefined ? undefined : { cause: options.cause });
+    this.field = field;
+  }
+}
+
+/** The server answered something that the contract does not allow. */
+export class ProtocolError extends ToolfsError {
+  override name = "ProtocolError";
 }
 
 /** The server of local mode is not there, or failed to start. */

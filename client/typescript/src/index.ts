@@ -3,12 +3,15 @@ export type { CallOptions, EditArguments, ReadArguments, WriteArguments } from "
 export type { ConnectOptions, RequestOptions, Token } from "./caller.js";
 export { type Capabilities, type OpenSessionOptions, Toolfs } from "./client.js";
 export { CallReason, FsErrorCode, type StatusName } from "./code.js";
+export type { ContentBlock } from "./content.js";
 export {
+  ArgumentError,
   CallError,
   type CallStatus,
   ConnectError,
   type ErrorDetail,
   LocalServerError,
+  ProtocolError,
   ToolError,
   ToolfsError,
 } from "./error.js";
@@ -19,6 +22,7 @@ export {
   type AnthropicTool,
   type AnthropicToolResult,
   type CallName,
+  DefinitionError,
   type GeminiFunction,
   type GeminiProperty,
   type GeminiTool,
@@ -51,7 +55,6 @@ export {
 export type { LocalOptions } from "./local.js";
 export { type Plain, toPlain } from "./plain.js";
 export type {
-  ContentBlock,
   EditResult,
   ModelReply,
   Outcome,

@@ -1,19 +1,10 @@
 /** What comes back. */
 import { inspect } from "node:util";
-import { ToolError, ToolfsError } from "./error.js";
+import { type ContentBlock, textOf } from "./content.js";
+import { ProtocolError, ToolError } from "./error.js";
 import { type ResultFormat, type ResultForms, type ResultOptions, toolResult } from "./format/result.js";
 import type { EditOutcome, ExecuteResponse, ReadOutcome, WriteOutcome } from "./gen/toolfs/v1/tool_pb.js";
 import { type Plain, toPlain } from "./plain.js";
-
-/** A piece of what a model reads. */
-export type ContentBlock =
-  | { type: "text"; text: string }
-  | {
-      type: "image";
-      /** The media type: `image/png`. */
-      mimeType: string;
-      data: Uint8Array;
-    };
 
 /** The outcomes of the tools, by the tool's name. */
 export interface Outcomes {
@@ -134,7 +125,7 @@ export class ModelReply extends Answer {
    * The answer in the form in which a model's programming interface wants it.
    *
    * @param options `id` of the call, the given `toolCallId` by default; `name` of the tool, which Gemini wants
-   * @throws TypeError when the format wants what is not given
+   * @throws ArgumentError when the format wants what is not given, and for an unknown format
    */
   asResult<Format extends ResultFormat>(format: Format, ...options: ResultOptions<Format>): ResultForms[Format] {
     return toolResult(this, format, ...options);
@@ -150,13 +141,14 @@ export class ModelReply extends Answer {
 /**
  * Takes the answer to a typed call apart.
  *
- * @throws ToolError when the tool refused or failed.
+ * @throws ToolError when the tool refused or failed
+ * @throws ProtocolError for an answer with neither an error nor an outcome of the tool
  */
 export function decode<Tool extends keyof Outcomes>(response: ExecuteResponse, tool: Tool): ToolResult<Tool> {
   const error = errorOf(response);
   if (error !== undefined) throw error;
   if (response.outcome.case !== tool) {
-    throw new ToolfsError(`the answer to \`${tool}\` has neither an error nor an outcome of this tool`);
+    throw new ProtocolError(`the answer to \`${tool}\` has neither an error nor an outcome of this tool`);
   }
   return new ToolResult(response, tool);
 }
@@ -177,8 +169,4 @@ function contentOf(response: ExecuteResponse): ContentBlock[] {
     if (block.case === "image") blocks.push({ type: "image", mimeType: block.value.mimeType, data: block.value.data });
   }
   return blocks;
-}
-
-function textOf(content: readonly ContentBlock[]): string {
-  return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 }

@@ -1,6 +1,7 @@
 /** A session: what an agent calls tools in. */
 import "./dispose.js";
 import { create } from "@bufbuild/protobuf";
+import { allWellFormed, wellFormed } from "./argument.js";
 import {
   type Call,
   type CallOptions,
@@ -12,7 +13,6 @@ import {
   type ReadArguments,
   readCall,
   type WriteArguments,
-  wellFormed,
   writeCall,
 } from "./call.js";
 import type { Caller, RequestOptions } from "./caller.js";
@@ -105,6 +105,7 @@ export class Session implements AsyncDisposable {
    * @param name the tool's name as the model spelled it
    * @param args the arguments: an object, or JSON text, which is sent as it is
    * @throws CallError when the call did not reach a tool
+   * @throws ArgumentError for what cannot be sent: half of a surrogate pair, an object that is no JSON
    */
   async call(name: string, args: object | string, options: CallOptions = {}): Promise<ModelReply> {
     return new ModelReply(await execute(this.#caller, this.#id, jsonCall(name, args), options));
@@ -117,7 +118,7 @@ export class Session implements AsyncDisposable {
    * @throws CallError
    */
   async forget(paths: Iterable<string>, options: RequestOptions = {}): Promise<void> {
-    const value = create(PathListSchema, { paths: [...paths].map((path) => wellFormed(path, "paths")) });
+    const value = create(PathListSchema, { paths: allWellFormed(paths, "paths") });
     await this.#forget({ case: "paths", value }, options);
   }
 
@@ -140,7 +141,10 @@ export class Session implements AsyncDisposable {
    */
   async *watch(options: { resumeToken?: string; signal?: AbortSignal } = {}): AsyncGenerator<SessionEvent, void> {
     const scope = { case: "sessionId" as const, value: this.#id };
-    const message = create(WatchRequestSchema, { scope, resumeToken: options.resumeToken ?? "" });
+    const message = create(WatchRequestSchema, {
+      scope,
+      resumeToken: wellFormed(options.resumeToken, "resumeToken") ?? "",
+    });
     for await (const event of this.#caller.stream(EventService.method.watch, message, options.signal)) {
       yield toPlain(event);
     }

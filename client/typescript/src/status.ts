@@ -71,7 +71,7 @@ function fromServer(error: RpcError): CallError {
 function notConnected(error: RpcError, shared: SharedTransport): ConnectError {
   const { text } = shared.address;
   const message = `cannot connect to \`${text}\`: ${error.rawMessage || "the connection was refused"}`;
-  return new ConnectError(text, message, { cause: (error.cause as NotSent).cause, retryable: true });
+  return new ConnectError(text, message, { cause: (error.cause as NotSent).cause });
 }
 
 /** Judges what ended a call on its way. */

@@ -12,7 +12,7 @@ import tls from "node:tls";
 import { Code, ConnectError as RpcError, type Transport } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { type Address, isLocal, parseAddress } from "./address.js";
-import { ConnectError } from "./error.js";
+import { ArgumentError } from "./error.js";
 
 /** What TLS needs. All texts are PEM. `{}` is TLS with the certificate authorities that Node.js knows. */
 export interface Tls {
@@ -70,9 +70,13 @@ const entries = new Map<string, Entry>();
 /**
  * The transport of this process for an address and these options.
  *
- * @throws ConnectError for an address that is none.
+ * @throws ArgumentError for an address that is none, and for a certificate without its key
  */
 export function acquireTransport(addressText: string, options: TransportOptions): SharedTransport {
+  const { cert, key: privateKey } = options.tls ?? {};
+  if ((cert === undefined) !== (privateKey === undefined)) {
+    throw new ArgumentError("tls", "needs `cert` and `key` together, or neither");
+  }
   const key = keyOf(addressText, options);
   const entry = entries.get(key) ?? open(key, parseAddress(addressText), options);
   entry.users += 1;
@@ -87,12 +91,12 @@ export function openTransports(): number {
 /**
  * Refuses to send a token where others can read it.
  *
- * @throws ConnectError
+ * @throws ArgumentError
  */
 export function refuseExposedToken(shared: SharedTransport): void {
   if (shared.secure || isLocal(shared.address)) return;
   const { text } = shared.address;
-  throw new ConnectError(text, `a token would travel to \`${text}\` unencrypted: connect with \`tls\``);
+  throw new ArgumentError("token", `would travel to \`${text}\` unencrypted: connect with \`tls\``);
 }
 
 function open(key: string, address: Address, options: TransportOptions): Entry {

@@ -9,7 +9,7 @@ import { inspect } from "node:util";
 import { create } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { ConnectError, Toolfs, type ToolfsError } from "../src/index.js";
+import { ArgumentError, ConnectError, Toolfs, type ToolfsError } from "../src/index.js";
 import { openTransports } from "../src/transport.js";
 import { GetCapabilitiesResponseSchema, ToolService } from "../src/v1.js";
 import { makeCertificates } from "./support/certificate.js";
@@ -144,11 +144,32 @@ test("a token is not sent where others can read it", () => {
     assert.throws(
       () => Toolfs.connect(address, { token: "t" }),
       (error) => {
-        assert.ok(error instanceof ConnectError && !error.retryable);
+        assert.ok(error instanceof ArgumentError && error.field === "token" && !error.retryable);
         assert.match(error.message, /unencrypted: connect with `tls`$/);
         return true;
       },
     );
+  }
+  assert.equal(openTransports(), before);
+});
+
+test("a token that no header can hold is told, together with the error", async () => {
+  await using server = await serveRoutes(mirror([]));
+  for (const token of ["secret\nsecret", () => "secret\u00e4", async () => "secret\u0000"]) {
+    await using client = Toolfs.connect(server.address, { token });
+    await assert.rejects(client.capabilities(), (error) => {
+      assert.ok(error instanceof ArgumentError && error.field === "token");
+      assert.doesNotMatch(inspect(error), /secret/);
+      return true;
+    });
+  }
+});
+
+test("a certificate without its key is found out by a server", () => {
+  const { cert, key } = { cert: "PEM", key: "PEM" };
+  const before = openTransports();
+  for (const tls of [{ cert }, { key }]) {
+    assert.throws(() => Toolfs.connect("127.0.0.1:1", { tls }), { name: "ArgumentError", field: "tls" });
   }
   assert.equal(openTransports(), before);
 });

@@ -7,7 +7,7 @@ import { create } from "@bufbuild/protobuf";
 import { isLocal, parseAddress } from "../src/address.js";
 import { editCall, executeRequest, isHarmless, jsonCall, readCall, writeCall } from "../src/call.js";
 import { CallReason, FsErrorCode, statusName } from "../src/code.js";
-import { ConnectError, ToolError, ToolfsError, toPlain } from "../src/index.js";
+import { ArgumentError, ProtocolError, ToolError, ToolfsError, toPlain } from "../src/index.js";
 import { decode, ModelReply } from "../src/reply.js";
 import {
   ExecuteResponseSchema,
@@ -21,7 +21,11 @@ import {
 const HALF = "\ud83d";
 
 function refused(field: string, build: () => unknown): void {
-  assert.throws(build, (error: Error) => error instanceof ToolfsError && error.message.startsWith(`\`${field}\` `));
+  assert.throws(build, (error) => {
+    assert.ok(error instanceof ArgumentError && error instanceof ToolfsError, String(error));
+    assert.equal(error.field, field);
+    return error.message.startsWith(`\`${field}\` `);
+  });
 }
 
 test("half a surrogate pair is refused by the name of its field", () => {
@@ -33,7 +37,8 @@ test("half a surrogate pair is refused by the name of its field", () => {
   refused("arguments", () => jsonCall("read", `{"file_path":"${HALF}"}`));
   refused("content", () => jsonCall("write", { file_path: "a", content: HALF }));
   refused("content.0.deep", () => jsonCall("write", { content: [{ deep: HALF }] }));
-  refused("a key of arguments", () => jsonCall("write", { [HALF]: 1 }));
+  refused("arguments", () => jsonCall("write", { [HALF]: 1 }));
+  refused("content", () => jsonCall("write", { content: { [HALF]: 1 } }));
   refused("toolCallId", () => executeRequest("", readCall({ file_path: "a" }), { toolCallId: HALF }));
 });
 
@@ -54,10 +59,34 @@ test("arguments that are neither an object nor text are refused", () => {
   assert.equal(call.case === "json" && call.value.argumentsJson, "{}");
 });
 
+test("arguments that JSON would change or cannot hold are refused", () => {
+  refused("limit", () => jsonCall("read", { limit: Number.NaN }));
+  refused("deep.0", () => jsonCall("read", { deep: [Number.POSITIVE_INFINITY] }));
+  refused("arguments", () => jsonCall("read", { limit: 1n }));
+  refused("arguments", () => jsonCall("read", { toJSON: () => undefined }));
+  const circle: { self?: object } = {};
+  circle.self = circle;
+  refused("arguments", () => jsonCall("read", circle));
+  const call = jsonCall("read", { limit: null, file_path: "null" });
+  assert.equal(call.case === "json" && call.value.argumentsJson, '{"limit":null,"file_path":"null"}');
+});
+
+test("what is no text where a text is due is refused", () => {
+  refused("file_path", () => readCall({ file_path: 5 as unknown as string }));
+  refused("content", () => writeCall({ file_path: "a", content: null as unknown as string }));
+});
+
+test("a view that there is not is refused", () => {
+  const options = { view: "Full" as "full" };
+  refused("view", () => executeRequest("", readCall({ file_path: "a" }), options));
+});
+
 test("an integer that would arrive as another one is refused", () => {
   refused("offset", () => readCall({ file_path: "a", offset: 1.5 }));
   refused("limit", () => readCall({ file_path: "a", limit: 2 ** 53 }));
   refused("offset", () => readCall({ file_path: "a", offset: Number.NaN }));
+  refused("offset", () => readCall({ file_path: "a", offset: 2n ** 63n }));
+  refused("limit", () => readCall({ file_path: "a", limit: "5" as unknown as number }));
   const call = readCall({ file_path: "a", offset: 2n ** 60n });
   assert.equal(call.case === "read" && call.value.offset, 2n ** 60n);
 });
@@ -139,6 +168,7 @@ test("an effect that could not be made durable is told beside the error", () => 
     assert.equal(error.published, Published.YES);
     assert.ok(error.outcome?.case === "write" && error.outcome.value.size === 1);
     assert.deepEqual(error.content, [{ type: "text", text: "careful" }]);
+    assert.equal(error.text, "careful");
   }
 });
 
@@ -160,7 +190,7 @@ test("an answer can be logged and made JSON of", () => {
 
 test("an answer with another tool's outcome is no success", () => {
   const response = create(ExecuteResponseSchema, { outcome: { case: "write", value: {} } });
-  assert.throws(() => decode(response, "read"), ToolfsError);
+  assert.throws(() => decode(response, "read"), ProtocolError);
 });
 
 test("addresses are read, and what is none is refused", () => {
@@ -182,7 +212,7 @@ test("addresses are read, and what is none is refused", () => {
     text: "unix:///run/t.sock",
   });
   for (const none of ["", "unix:", "localhost", "localhost:0", "localhost:70000", "ftp://a:1", "a b:1", "::1:1"]) {
-    assert.throws(() => parseAddress(none), ConnectError, none);
+    refused("address", () => parseAddress(none));
   }
 });
 

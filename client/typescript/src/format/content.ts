@@ -1,5 +1,5 @@
 /** What a model reads, on its way into the forms of the SDKs. */
-import type { ContentBlock } from "../reply.js";
+import type { ContentBlock } from "../content.js";
 
 /** The answer to a call, in so far as a model hears of it: a `ModelReply`, or a plain object of this shape. */
 export interface Answer {

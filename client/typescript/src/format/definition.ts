@@ -15,7 +15,11 @@ export interface Definition {
   concurrencySafe: boolean;
 }
 
-/** Takes a message apart. Throws a `TypeError` when a schema in it is not flat. */
+/**
+ * Takes a message apart.
+ *
+ * @throws DefinitionError when a schema in it is not flat
+ */
 export function definitionOf(tool: ToolDefinition): Definition {
   return {
     name: tool.name,

@@ -19,5 +19,5 @@ export type {
   OpenAiToolResult,
 } from "./openai.js";
 export { type CallName, type ResultFormat, type ResultForms, type ResultOptions, toolResult } from "./result.js";
-export type { InputSchema, PropertySchema, ScalarType } from "./schema.js";
+export { DefinitionError, type InputSchema, type PropertySchema, type ScalarType } from "./schema.js";
 export { promptOf, type ToolFormat, type ToolForms, type ToolsOptions, toolDefinitions } from "./tools.js";

@@ -1,6 +1,5 @@
 /** The Model Context Protocol. */
-
-import type { ContentBlock } from "../reply.js";
+import type { ContentBlock } from "../content.js";
 import { type Answer, base64Of, blocksOf } from "./content.js";
 import { type Definition, schemaIn } from "./definition.js";
 import type { InputSchema } from "./schema.js";

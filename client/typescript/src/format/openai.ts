@@ -2,8 +2,7 @@
  * OpenAI: the Responses API has a function's parts beside its type, the Chat Completions API has them in an object of
  * their own. Neither has a mark for a failure: the text says that it is one.
  */
-
-import type { ContentBlock } from "../reply.js";
+import type { ContentBlock } from "../content.js";
 import { type Answer, base64Of, blocksOf, textOf } from "./content.js";
 import { type Definition, schemaIn } from "./definition.js";
 import type { InputSchema } from "./schema.js";

@@ -1,9 +1,12 @@
 /** Answers to calls as models' programming interfaces want to be given them. */
+
+import { ArgumentError } from "../error.js";
 import { type AnthropicToolResult, anthropicResult } from "./anthropic.js";
 import type { Answer } from "./content.js";
 import { type GeminiToolResult, geminiResult } from "./gemini.js";
 import { type McpToolResult, mcpResult } from "./mcp.js";
 import { type OpenAiChatToolResult, type OpenAiToolResult, openAiChatResult, openAiResult } from "./openai.js";
+import { unknownFormat } from "./unknown-format.js";
 
 /** What an answer is in each format. */
 export interface ResultForms {
@@ -38,7 +41,8 @@ export type ResultOptions<Format extends ResultFormat> = Format extends "gemini"
 /**
  * Puts an answer into a format. A block of a kind that this client does not know is skipped; a picture that a model's
  * side does not take becomes a line of text that says so.
- * Throws a `TypeError` when the format wants a name of the call and there is none, and for an unknown format.
+ *
+ * @throws ArgumentError when the format wants a name of the call and there is none, and for an unknown format
  */
 export function toolResult<Format extends ResultFormat>(
   answer: Answer,
@@ -46,8 +50,9 @@ export function toolResult<Format extends ResultFormat>(
   ...[options]: ResultOptions<Format>
 ): ResultForms[Format] {
   const given = options?.id ?? answer.toolCallId;
-  const id = (): string => given || missing(format, "id", "or give `toolCallId` to the call");
-  const name = (): string => options?.name || missing(format, "name", "it is the tool's");
+  const id = (): string =>
+    given || missing(format, "id", "the model's own of the call: give it here, or `toolCallId` to the call");
+  const name = (): string => options?.name || missing(format, "name", "that of the tool which was called");
   const render: { [format in ResultFormat]: () => ResultForms[format] } = {
     anthropic: () => anthropicResult(answer, id()),
     openai: () => openAiResult(answer, id()),
@@ -55,13 +60,10 @@ export function toolResult<Format extends ResultFormat>(
     gemini: () => geminiResult(answer, name(), given || undefined),
     mcp: () => mcpResult(answer),
   };
-  if (!Object.hasOwn(render, format)) {
-    const known = Object.keys(render).map((known) => `\`${known}\``);
-    throw new TypeError(`there is no format \`${format}\` for results: take one of ${known.join(", ")}`);
-  }
+  if (!Object.hasOwn(render, format)) throw unknownFormat(format, Object.keys(render));
   return render[format]();
 }
 
 function missing(format: string, option: string, hint: string): never {
-  throw new TypeError(`a result for \`${format}\` names its call: give \`${option}\`, ${hint}`);
+  throw new ArgumentError(option, `is needed for \`${format}\`, ${hint}`);
 }

@@ -4,6 +4,8 @@
  * Reading one is the check that it is flat. A keyword that some model's side would not take (`$ref`, `anyOf`, `format`,
  * `pattern`, lengths) is refused by name, so that no form loses a rule in silence.
  */
+import { ToolfsError } from "../error.js";
+
 /** The type of an argument, in the words of JSON Schema. */
 export type ScalarType = "string" | "integer" | "number" | "boolean";
 
@@ -15,7 +17,10 @@ export type PropertySchema = {
   default?: string | number | boolean;
 };
 
-/** The schema of a tool's arguments: a closed object, since the tools refuse what they do not know. Its properties keep the order in which models should see them. */
+/**
+ * The schema of a tool's arguments: a closed object, since the tools refuse what they do not know. Its properties keep
+ * the order in which models should see them.
+ */
 export type InputSchema = {
   type: "object";
   properties: { [name: string]: PropertySchema };
@@ -23,14 +28,31 @@ export type InputSchema = {
   additionalProperties: false;
 };
 
-/** Reads the schema of a tool. Throws a `TypeError` that names the tool and what about the schema is not flat. */
+/**
+ * A server's definition of a tool that this package cannot put into another form without losing something. It comes from
+ * a server that is newer than this package: a newer package knows the form.
+ */
+export class DefinitionError extends ToolfsError {
+  override name = "DefinitionError";
+  /** The tool's name. */
+  readonly tool: string;
+
+  constructor(tool: string, why: string, cause: unknown) {
+    super(`the schema of \`${tool}\` is not flat, and cannot be put into another form: ${why}`, { cause });
+    this.tool = tool;
+  }
+}
+
+/**
+ * Reads the schema of a tool.
+ *
+ * @throws DefinitionError that names what about the schema is not flat
+ */
 export function parseSchema(tool: string, json: string): InputSchema {
   try {
     return schemaOf(JSON.parse(json));
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    const message = `the schema of \`${tool}\` is not flat, and cannot be put into another form: ${reason}`;
-    throw new TypeError(message, { cause });
+    throw new DefinitionError(tool, cause instanceof Error ? cause.message : String(cause), cause);
   }
 }
 

@@ -6,6 +6,7 @@ import { type GeminiTool, geminiTools } from "./gemini.js";
 import { type JsonTool, jsonTools } from "./json.js";
 import { type McpTools, mcpTools } from "./mcp.js";
 import { type OpenAiChatTool, type OpenAiTool, openAiChatTools, openAiTools } from "./openai.js";
+import { unknownFormat } from "./unknown-format.js";
 
 /** What the definitions are in each format. Each equals what `toolfs tools --format FORMAT` prints. */
 export interface ToolForms {
@@ -37,7 +38,9 @@ export interface ToolsOptions {
 
 /**
  * Makes the definitions in a format. The value is the caller's own: it may be changed.
- * Throws a `TypeError` for an unknown format, and for a schema that cannot be put into another form.
+ *
+ * @throws ArgumentError for an unknown format
+ * @throws DefinitionError for a schema that cannot be put into another form
  */
 export function toolDefinitions<Format extends ToolFormat>(
   tools: readonly ToolDefinition[],
@@ -54,10 +57,7 @@ export function toolDefinitions<Format extends ToolFormat>(
     gemini: () => geminiTools(definitions, strict),
     mcp: () => mcpTools(definitions, strict),
   };
-  if (!Object.hasOwn(render, format)) {
-    const known = Object.keys(render).map((name) => `\`${name}\``);
-    throw new TypeError(`there is no format \`${format}\` for tools: take one of ${known.join(", ")}`);
-  }
+  if (!Object.hasOwn(render, format)) throw unknownFormat(format, Object.keys(render));
   return render[format]();
 }
 

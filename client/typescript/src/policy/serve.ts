@@ -10,7 +10,7 @@ import { addPolicyService } from "./service.js";
  * A caller of this service could forge an observation: a socket is its owner's only, and TCP stays on loopback unless
  * `allowRemote` is set.
  *
- * @throws RangeError for an address that is none; the error of the system when it cannot be taken
+ * @throws ArgumentError for an address that is none, or beyond loopback unasked; the error of the system when it cannot be taken
  */
 export async function serveGate(gate: PolicyGate, address: string, options: ServeOptions = {}): Promise<Served> {
   const filled = withDefaults(options);

@@ -1,4 +1,6 @@
 /** Addresses to serve at. */
+import { isLoopback } from "../address.js";
+import { ArgumentError } from "../error.js";
 
 /** Where to serve: a Unix socket, or a TCP port. */
 export type Address = { readonly path: string } | { readonly host: string; readonly port: number };
@@ -7,7 +9,7 @@ export type Address = { readonly path: string } | { readonly host: string; reado
  * Reads `unix:PATH` or `HOST:PORT` (`[::1]:50060`; port 0 takes a free one), also as `toolfs serve` has it:
  * `grpc://HOST:PORT`.
  *
- * @throws RangeError for text that is no address, and for a host beyond loopback: nothing authenticates callers there
+ * @throws ArgumentError for text that is no address, and for a host beyond loopback: nothing authenticates callers there
  */
 export function parseAddress(text: string, allowRemote: boolean): Address {
   if (text.startsWith("unix:")) {
@@ -18,12 +20,12 @@ export function parseAddress(text: string, allowRemote: boolean): Address {
   const host = parts?.v6 ?? parts?.host;
   const port = Number(parts?.port);
   if (host === undefined || !(port <= 65_535)) {
-    throw new RangeError(`\`address\` is no address: give \`unix:PATH\` or \`HOST:PORT\``);
+    throw new ArgumentError("address", `must be \`unix:PATH\` or \`HOST:PORT\`, not \`${text}\``);
   }
-  const isLoopback = host === "localhost" || host === "::1" || /^127(\.[0-9]{1,3}){3}$/.test(host);
-  if (!isLoopback && !allowRemote) {
+  if (!isLoopback(host) && !allowRemote) {
     const why = "other hosts can reach it and nothing authenticates them";
-    throw new RangeError(`\`${host}\` is beyond loopback, ${why}: set \`allowRemote\` behind something that does`);
+    const message = `names \`${host}\`, which is beyond loopback, ${why}: set \`allowRemote\` behind something that does`;
+    throw new ArgumentError("address", message);
   }
   return { host, port };
 }

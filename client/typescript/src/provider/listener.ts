@@ -39,7 +39,7 @@ export interface Served {
 /**
  * Serves some services, and resolves once they can be called.
  *
- * @throws RangeError for an address that is none; the error of the system when it cannot be taken
+ * @throws ArgumentError for an address that is none, or beyond loopback unasked; the error of the system when it cannot be taken
  */
 export async function listen(
   address: string,

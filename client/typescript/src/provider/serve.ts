@@ -15,7 +15,7 @@ import { addFileSystemService } from "./service.js";
  * await served.close();
  * ```
  *
- * @throws RangeError for an address that is none; the error of the system when it cannot be taken
+ * @throws ArgumentError for an address that is none, or beyond loopback unasked; the error of the system when it cannot be taken
  */
 export async function serveProvider(provider: Provider, address: string, options: ServeOptions = {}): Promise<Served> {
   const filled = withDefaults(options);

@@ -139,7 +139,11 @@ test("the id of the option loses against that of the call", () => {
 
 test("an answer to no call is made where the format needs one", () => {
   for (const format of ["anthropic", "openai", "openai-chat"] as const) {
-    assert.throws(() => convert(answer([], { toolCallId: "" }), format), /give `id`, or give `toolCallId`/);
+    assert.throws(() => convert(answer([], { toolCallId: "" }), format), {
+      name: "ArgumentError",
+      field: "id",
+      message: /`toolCallId`/,
+    });
   }
 });
 
@@ -150,11 +154,12 @@ test("gemini, which may not name its calls, is told an empty name", () => {
 });
 
 test("gemini is answered without the tool's name", () => {
-  assert.throws(() => toolResult(answer([]), "gemini", { name: "" }), /give `name`/);
+  assert.throws(() => toolResult(answer([]), "gemini", { name: "" }), { name: "ArgumentError", field: "name" });
 });
 
 test("an unknown format is taken for another", () => {
   for (const format of ["json", "toString"]) {
-    assert.throws(() => convert(answer([]), format as ResultFormat), /`openai-chat`/);
+    const refusal = { name: "ArgumentError", field: "format", message: /`openai-chat`/ };
+    assert.throws(() => convert(answer([]), format as ResultFormat), refusal);
   }
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { create } from "@bufbuild/protobuf";
 import { ToolDefinitionSchema } from "../../src/gen/toolfs/v1/tool_pb.js";
-import { promptOf, type ToolFormat, toolDefinitions } from "../../src/index.js";
+import { DefinitionError, promptOf, type ToolFormat, toolDefinitions } from "../../src/index.js";
 import { definitions, printedTools } from "./printed.js";
 
 const FORMATS: ToolFormat[] = ["json", "anthropic", "openai", "openai-chat", "gemini", "mcp"];
@@ -105,7 +105,7 @@ describe("a schema that is not flat goes on in another meaning", () => {
     test(schema, () => {
       assert.throws(
         () => toolDefinitions([sample({ schema })], "mcp"),
-        (error) => error instanceof TypeError && error.message.includes("`show`") && error.message.includes(word),
+        (error) => error instanceof DefinitionError && error.tool === "show" && error.message.includes(word),
       );
     });
   }
@@ -113,7 +113,8 @@ describe("a schema that is not flat goes on in another meaning", () => {
 
 test("an unknown format is taken for another", () => {
   for (const format of ["yaml", "toString", "constructor"]) {
-    assert.throws(() => toolDefinitions([], format as ToolFormat), /`openai-chat`/);
+    const refusal = { name: "ArgumentError", field: "format", message: /`openai-chat`/ };
+    assert.throws(() => toolDefinitions([], format as ToolFormat), refusal);
   }
 });
 

@@ -23,7 +23,7 @@ for (const address of [
   "http://127.0.0.1:1",
 ]) {
   test(`\`${address}\` is taken for an address`, async () => {
-    await assert.rejects(serveProvider(new MemoryProvider(), address), RangeError);
+    await assert.rejects(serveProvider(new MemoryProvider(), address), { name: "ArgumentError", field: "address" });
   });
 }
 
