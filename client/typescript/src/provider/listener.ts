@@ -3,7 +3,7 @@ import { lstatSync, unlinkSync } from "node:fs";
 import * as http2 from "node:http2";
 import { type AddressInfo, connect } from "node:net";
 import { isMainThread } from "node:worker_threads";
-import type { ConnectRouter } from "@connectrpc/connect";
+import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { type Address, parseAddress } from "./address.js";
 
@@ -60,7 +60,13 @@ export async function listen(
   });
   // A message is held by the session until it is whole; Node's own bound of 10 MB would end it.
   const maxSessionMemory = Math.max(64, Math.ceil((4 * maxMessageBytes) / 1e6));
-  const server = http2.createServer({ maxSessionMemory, settings: { initialWindowSize: 1 << 20 } }, adapter);
+  const server = http2.createServer(
+    { maxSessionMemory, settings: { initialWindowSize: 1 << 20 } },
+    (request, response) => {
+      endWithCaller(response);
+      adapter(request, response);
+    },
+  );
   const sessions = new Set<http2.ServerHttp2Session>();
   server.on("session", (session) => {
     sessions.add(session);
@@ -76,6 +82,17 @@ export async function listen(
     return closing;
   };
   return { address: shown(server, place), close };
+}
+
+/**
+ * The adapter waits without end to go on writing to a caller that is gone, and keeps what it writes from, and the timer
+ * of the call, which would hold the process until the deadline. Nothing else listens for errors of a response.
+ */
+function endWithCaller(response: http2.Http2ServerResponse): void {
+  response.once("close", () => {
+    if (response.listenerCount("error") === 0) return;
+    response.emit("error", new ConnectError("the caller is gone", Code.Aborted));
+  });
 }
 
 function bound(server: http2.Http2Server, place: Address): Promise<void> {

@@ -1,6 +1,10 @@
 /** Content and listings that leave in parts, from a provider that makes them itself. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import * as http2 from "node:http2";
+import { connect } from "node:net";
 import { test } from "node:test";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
   type Call,
@@ -11,7 +15,8 @@ import {
   type ResolveRequest,
   type TargetKey,
 } from "../../src/provider/index.js";
-import type * as v1 from "../../src/v1.js";
+import * as v1 from "../../src/v1.js";
+import { until } from "../support/condition.js";
 import { MemoryProvider, refusalOf, seamOf } from "./support.js";
 
 type Pieces = ContentStream["pieces"];
@@ -125,6 +130,39 @@ test("a caller that goes away leaves the provider's file open", async () => {
   await assert.rejects(reading);
   await isClosed;
   assert.deepEqual(mistakes, []);
+});
+
+test("a caller that stops reading and goes away leaves the provider's file open, and a timer running", async () => {
+  let isClosed = false;
+  async function* endless(): Pieces {
+    try {
+      for (;;) yield Buffer.alloc(1 << 16);
+    } finally {
+      isClosed = true;
+    }
+  }
+  await using seam = await seamOf(new Streaming(0, endless));
+  const session = http2.connect("http://localhost", { createConnection: () => connect(seam.path) });
+  await once(session, "connect");
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+  const before = timers();
+  // Nobody reads: once its window is full, the server waits in the middle of a message.
+  const stream = session.request({
+    ":method": "POST",
+    ":path": "/toolfs.v1.FileSystemService/ReadBytes",
+    "content-type": "application/grpc",
+    "grpc-timeout": "1H",
+    te: "trailers",
+  });
+  stream.on("error", () => {});
+  const message = toBinary(v1.ReadBytesRequestSchema, create(v1.ReadBytesRequestSchema, { targetKey: KEY }));
+  stream.end(Buffer.concat([Buffer.of(0, 0, 0, 0, message.length), message]));
+  await until("the window is full", () => stream.readableLength >= 1 << 14);
+  assert.ok(timers() > before, "there is a timer for the deadline");
+  stream.close(http2.constants.NGHTTP2_CANCEL);
+  await until("the file is closed", () => isClosed);
+  await until("the timer is gone", () => timers() <= before);
+  session.destroy();
 });
 
 test("a large directory leaves in one message, or loses a name", async () => {
