@@ -4,14 +4,12 @@
  * The server reads its standard input, a pipe that only this process holds, and ends when that ends: by `stop`, or with
  * the process, even one that is killed.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { rmSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import type { Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ConnectOptions } from "./caller.js";
 import { LocalServerError } from "./error.js";
+import { makePrivateDirectory, removePrivateDirectory } from "./private-directory.js";
 
 /** How to start a server of one's own, and how to connect to it. */
 export interface LocalOptions extends Omit<ConnectOptions, "tls" | "token"> {
@@ -39,6 +37,8 @@ export interface LocalServer {
   stop(): Promise<void>;
 }
 
+const SOCKET_NAME = "toolfs.sock";
+
 /** How much of the server's standard error is kept, in characters. */
 const STDERR_KEPT = 16 << 10;
 
@@ -55,35 +55,51 @@ const HOW_TO_GET =
  * @throws LocalServerError when the command is not found, or ends or stays silent instead of being ready
  */
 export async function startLocalServer(options: LocalOptions): Promise<LocalServer> {
-  const directory = await mkdtemp(join(tmpdir(), "toolfs-"));
-  const address = `unix:${join(directory, "toolfs.sock")}`;
+  const directory = await makePrivateDirectory(SOCKET_NAME);
+  try {
+    return await startIn(directory, options);
+  } catch (error) {
+    await removePrivateDirectory(directory);
+    throw error;
+  }
+}
+
+async function startIn(directory: string, options: LocalOptions): Promise<LocalServer> {
+  const address = `unix:${join(directory, SOCKET_NAME)}`;
   const binary = options.binary ?? (process.env.TOOLFS_BIN || "toolfs");
-  // A group of its own: an interrupt at the terminal is for this process, which may still have calls to make.
-  const child = spawn(binary, argumentsOf(address, options), {
-    env: environment(),
-    stdio: ["pipe", "pipe", "pipe"],
-    detached: true,
-  });
-  // Writing to it is no use, and its end is seen elsewhere.
-  child.stdin.on("error", () => {});
-  const remove = () => rmSync(directory, { recursive: true, force: true });
-  process.once("exit", remove);
-  const stop = async () => {
-    await end(child);
-    process.off("exit", remove);
-    await rm(directory, { recursive: true, force: true });
-  };
+  const child = run(binary, argumentsOf(address, options));
   try {
     await ready(child, binary, options.startTimeoutMs ?? 10_000);
   } catch (error) {
     child.kill("SIGKILL");
-    await stop();
+    await end(child);
     throw error;
   }
   // Neither the server nor what it says keeps this process alive.
   child.unref();
   for (const stream of [child.stdin, child.stdout, child.stderr]) (stream as unknown as Socket).unref();
+  const stop = async () => {
+    await end(child);
+    await removePrivateDirectory(directory);
+  };
   return { address, pid: child.pid as number, stop };
+}
+
+function run(binary: string, args: string[]): ChildProcessWithoutNullStreams {
+  try {
+    // A group of its own: an interrupt at the terminal is for this process, which may still have calls to make.
+    const child = spawn(binary, args, { env: environment(), stdio: ["pipe", "pipe", "pipe"], detached: true });
+    // Writing to it is no use, and its end is seen elsewhere.
+    child.stdin.on("error", () => {});
+    return child;
+  } catch (error) {
+    // Of some commands Node.js tells at once that they cannot be run, of others by an event.
+    throw notRun(binary, error);
+  }
+}
+
+function notRun(binary: string, cause: unknown): LocalServerError {
+  return new LocalServerError(`\`${binary}\` could not be run: ${HOW_TO_GET}`, { cause });
 }
 
 function argumentsOf(address: string, options: LocalOptions): string[] {
@@ -102,23 +118,26 @@ function environment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("TOOLFS_")));
 }
 
-function ready(child: ChildProcess, binary: string, timeoutMs: number): Promise<void> {
+function ready(child: ChildProcessWithoutNullStreams, binary: string, timeoutMs: number): Promise<void> {
   let said = "";
   let complained = "";
-  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
     complained = (complained + text).slice(-STDERR_KEPT);
   });
   return new Promise((resolve, reject) => {
-    const fail = (message: string, cause?: unknown) => {
+    const fail = (message: string) => {
       clearTimeout(timer);
       const words = complained.trim();
-      reject(new LocalServerError(words === "" ? message : `${message}: ${words}`, { stderr: complained, cause }));
+      reject(new LocalServerError(words === "" ? message : `${message}: ${words}`, { stderr: complained }));
     };
     const timer = setTimeout(() => fail(`\`${binary}\` was not ready within ${timeoutMs} ms`), timeoutMs);
-    child.once("error", (error) => fail(`\`${binary}\` could not be run: ${HOW_TO_GET}`, error));
+    child.once("error", (error) => {
+      clearTimeout(timer);
+      reject(notRun(binary, error));
+    });
     // Not `exit`: what it wrote last must have been read.
     child.once("close", (code, signal) => fail(`\`${binary} serve\` ended with ${code ?? signal} before it was ready`));
-    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
       said = said.slice(0, STDERR_KEPT) + text;
       if (!/^toolfs ready:/m.test(said)) return;
       clearTimeout(timer);
@@ -127,7 +146,7 @@ function ready(child: ChildProcess, binary: string, timeoutMs: number): Promise<
   });
 }
 
-function end(child: ChildProcess): Promise<void> {
+function end(child: ChildProcessWithoutNullStreams): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   return new Promise((resolve) => {
     const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
@@ -136,6 +155,6 @@ function end(child: ChildProcess): Promise<void> {
       resolve();
     });
     child.ref();
-    child.stdin?.end();
+    child.stdin.end();
   });
 }

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { after, before, beforeEach, test } from "node:test";
+import { after, afterEach, before, beforeEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type LocalOptions, LocalServerError, Toolfs } from "../src/index.js";
 import { startLocalServer } from "../src/local.js";
@@ -13,16 +13,30 @@ import { until } from "./support/condition.js";
 import { BINARY, cleanEnvironment } from "./support/server.js";
 
 const PARENT = fileURLToPath(new URL("support/local-parent.ts", import.meta.url));
+// Node.js looks up the directory for temporary files in the real one.
+const realEnvironment = process.env;
 const environment = { ...process.env };
 let root = "";
 
 before(() => {
-  root = fs.mkdtempSync(join(tmpdir(), "toolfs-local-"));
+  root = fs.mkdtempSync(join(tmpdir(), "toolfs-served-"));
 });
 after(() => fs.rmSync(root, { recursive: true, force: true }));
 beforeEach(() => {
   process.env = { ...environment, TOOLFS_BIN: BINARY };
 });
+afterEach(() => {
+  if (environment.TMPDIR === undefined) delete realEnvironment.TMPDIR;
+  else realEnvironment.TMPDIR = environment.TMPDIR;
+});
+
+/** Makes a directory that is the one for temporary files until the test ends. */
+function temporaryHome(name: string): string {
+  const home = join(root, name);
+  fs.mkdirSync(home);
+  realEnvironment.TMPDIR = home;
+  return home;
+}
 
 function isRunning(pid: number): boolean {
   try {
@@ -187,11 +201,54 @@ test("what is kept of a talkative server is bounded", async () => {
 });
 
 test("no directory is left behind by a start that failed", async () => {
-  const directories = () => fs.readdirSync(tmpdir()).filter((name) => /^toolfs-[A-Za-z0-9]{6}$/.test(name));
-  const before = new Set(directories());
   const mine = command("mine", 'for word in "$@"; do case $word in unix:*) echo "$word" >&2;; esac; done; exit 1');
   const error = await failure({ binary: mine });
   const directory = dirname(/unix:(\S+)/.exec(error.stderr)?.[1] ?? "");
-  assert.ok(directory.length > 1 && !before.has(directory));
+  assert.match(directory, /\/toolfs-local-[^/]+$/);
   assert.ok(!fs.existsSync(directory));
+});
+
+test("a command that cannot be run at all leaves a directory behind, or is told otherwise", async () => {
+  const home = temporaryHome("unused");
+  // Of the second Node.js tells by throwing.
+  for (const binary of ["/nowhere/toolfs", join(BINARY, "toolfs"), "a\0b"]) {
+    assert.match((await failure({ binary })).message, /could not be run: name the command/);
+  }
+  assert.deepEqual(fs.readdirSync(home), []);
+});
+
+test("what a killed process left behind stays for good", async () => {
+  const home = temporaryHome("littered");
+  const make = (name: string, minutes: number) => {
+    fs.mkdirSync(join(home, name), { recursive: true });
+    return () => fs.utimesSync(join(home, name), new Date(), Date.now() / 1000 - 60 * minutes);
+  };
+  const ages = [
+    make("toolfs-local-dead", 11),
+    make("toolfs-local-starting", 9),
+    make("toolfs-local-running", 11),
+    make("toolfs-other", 11),
+  ];
+  fs.writeFileSync(join(home, "toolfs-local-running", "toolfs.sock"), "");
+  for (const age of ages) age();
+  const server = await startLocalServer({ root });
+  assert.equal(dirname(dirname(server.address.slice("unix:".length))), home);
+  await server.stop();
+  assert.deepEqual(fs.readdirSync(home), ["toolfs-local-running", "toolfs-local-starting", "toolfs-other"]);
+});
+
+test("a directory for temporary files with a long name is too long for a socket", async () => {
+  const home = temporaryHome("x".repeat(120));
+  const server = await startLocalServer({ root });
+  assert.equal(dirname(dirname(server.address.slice("unix:".length))), "/tmp");
+  await server.stop();
+  assert.deepEqual(fs.readdirSync(home), []);
+});
+
+test("many servers of one process are warned of as a leak", async () => {
+  const before = process.listenerCount("exit");
+  const servers = await Promise.all(Array.from({ length: 3 }, () => startLocalServer({ root })));
+  assert.equal(process.listenerCount("exit"), before + 1);
+  for (const server of servers) await server.stop();
+  assert.equal(process.listenerCount("exit"), before);
 });
