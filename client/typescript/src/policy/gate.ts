@@ -29,8 +29,8 @@ export interface GateCapabilities {
 }
 
 /**
- * Exactly one gate decides; there is no chain. A refusal is thrown as an `FsError`; anything else that is thrown is told
- * as a mistake of the gate, and the mutation does not happen.
+ * Exactly one gate decides; there is no chain. A refusal is thrown as an `FsError`; anything else that is thrown, and an
+ * answer that is no guard, is told as a mistake of the gate, and the mutation does not happen.
  */
 export abstract class PolicyGate {
   /** What this gate is. */

@@ -1,4 +1,5 @@
 /** `toolfs.v1.PolicyService` over a gate: each RPC is decode, call, encode. */
+import { inspect } from "node:util";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { absent, targetKey, version } from "../provider/decode.js";
@@ -54,23 +55,32 @@ export function addPolicyService(router: ConnectRouter, gate: PolicyGate, onMist
 }
 
 function writeGuard(guard: WriteGuard): MessageInitShape<typeof v1.WriteGuardSchema> {
-  switch (guard.kind) {
+  switch (guard?.kind) {
     case "unconditional":
       return { condition: { case: "unconditional", value: {} } };
     case "create-if-absent":
       return { condition: { case: "createIfAbsent", value: {} } };
     case "replace-if-version":
       return { condition: { case: "replaceIfVersion", value: guard.version } };
+    default:
+      throw noGuard("decideWrite", guard);
   }
 }
 
 function editGuard(guard: EditGuard): MessageInitShape<typeof v1.EditGuardSchema> {
-  switch (guard.kind) {
+  switch (guard?.kind) {
     case "unconditional":
       return { condition: { case: "unconditional", value: {} } };
     case "replace-if-version":
       return { condition: { case: "replaceIfVersion", value: guard.version } };
+    default:
+      throw noGuard("decideEdit", guard);
   }
+}
+
+/** A gate in JavaScript, or one that forgets to answer, can give anything: what is no guard is a mistake of the gate. */
+function noGuard(method: string, answer: never): TypeError {
+  return new TypeError(`\`${method}\` gave \`${inspect(answer)}\`, which is no guard of its kind`);
 }
 
 function sessionKey(key: string): string {

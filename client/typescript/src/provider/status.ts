@@ -69,5 +69,5 @@ export function statusOfThrown(thrown: unknown, onMistake: MistakeHandler): Conn
   if (thrown instanceof FsError) return statusOf(thrown);
   if (thrown instanceof ConnectError) return thrown;
   onMistake(thrown);
-  return refused("INTERNAL", "the provider made a mistake: its log tells more");
+  return refused("INTERNAL", "the service made a mistake: its log tells more");
 }

@@ -251,3 +251,25 @@ test("a mistake of the gate lets a mutation happen", async () => {
   assert.doesNotMatch(told.message, /secret/);
   assert.ok(new Broken() instanceof PolicyGate);
 });
+
+for (const answer of [undefined, null, {}, { kind: "whatever" }, { kind: "create-if-absent" }]) {
+  test(`${JSON.stringify(answer)} is taken for the guard of an edit`, async () => {
+    class Forgetful extends ObservationGate {
+      override decideEdit(): never {
+        return answer as never;
+      }
+      override decideWrite(): never {
+        return (answer?.kind === "create-if-absent" ? undefined : answer) as never;
+      }
+    }
+    const mistakes: unknown[] = [];
+    const serve = (address: string) =>
+      serveGate(new Forgetful(), address, { onMistake: (told) => mistakes.push(told) });
+    await using seam = await peerOf(v1.PolicyService, serve);
+    const target = { sessionKey: SESSION, targetKey: TARGET };
+    assert.equal((await refusalOf(seam.client.decideEdit(target))).reason, "INTERNAL");
+    assert.equal((await refusalOf(seam.client.decideWrite(target))).reason, "INTERNAL");
+    assert.match(String(mistakes[0]), /`decideEdit` gave `.*`, which is no guard/);
+    assert.match(String(mistakes[1]), /`decideWrite` gave `.*`, which is no guard/);
+  });
+}
