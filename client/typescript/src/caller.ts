@@ -5,7 +5,7 @@ import { ArgumentError, CallError, ConnectError, ToolfsError } from "./error.js"
 import { type ExecuteResponse, GetCapabilitiesRequestSchema, ToolService } from "./gen/toolfs/v1/tool_pb.js";
 import { Published } from "./gen/toolfs/v1/types_pb.js";
 import { DEFAULT_RETRY, RetryBudget, type RetryPolicy, retrying, SYSTEM_TIMING, type Timing } from "./retry.js";
-import { outOfTime, toToolfsError } from "./status.js";
+import { clientClosed, outOfTime, toToolfsError } from "./status.js";
 import { acquireTransport, refuseExposedToken, type SharedTransport, type TransportOptions } from "./transport.js";
 
 /** A bearer token, or what gives one for each try. */
@@ -132,7 +132,7 @@ export class Caller {
       const response = await transport.stream(method, controller.signal, 0, header, input);
       yield* response.message;
     } catch (error) {
-      throw toToolfsError(error, { shared: this.#shared, signal });
+      throw this.#failure(error, signal);
     } finally {
       signal?.removeEventListener("abort", abort);
       controller.abort();
@@ -154,8 +154,15 @@ export class Caller {
       const response = await this.#shared.transport.unary(method, signal, limitMs, header, message as never);
       return response.message;
     } catch (error) {
-      throw toToolfsError(error, { shared: this.#shared, signal });
+      throw this.#failure(error, signal);
     }
+  }
+
+  /** What became of a call. A connection that this client itself gave up is no lost one, and no reason to try again. */
+  #failure(error: unknown, signal: AbortSignal | undefined): ToolfsError {
+    const failure = toToolfsError(error, { shared: this.#shared, signal });
+    const isLost = failure instanceof CallError && failure.status === "UNAVAILABLE" && failure.reason === "";
+    return this.#closed && isLost ? clientClosed(failure) : failure;
   }
 
   #refuseClosed(): void {

@@ -39,6 +39,12 @@ export function cancelled(signal: AbortSignal): CallError {
   });
 }
 
+/** A call whose client was closed under it. */
+export function clientClosed(cause: unknown): CallError {
+  const message = "the client was closed while the call was on its way";
+  return new CallError({ ...named(Code.Canceled), reason: "", message, cause });
+}
+
 /** A call whose time was over. */
 export function outOfTime(cause?: unknown): CallError {
   return new CallError({

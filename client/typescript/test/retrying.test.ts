@@ -202,6 +202,24 @@ test("an aborted call ends at once, and the server hears of it", async () => {
   });
 });
 
+test("a client that is closed under a call takes that for a lost connection, and calls again", async () => {
+  const [arrival, arrived] = signalled();
+  const execute: Script["execute"] = () => {
+    arrived();
+    return new Promise<never>(() => {});
+  };
+  await using server = await serveScript({ execute, rememberedSeconds: 60 });
+  const client = Toolfs.connect(server.address);
+  const session = await client.openSession();
+  const calls = [session.read({ file_path: "a" }), writing(session)];
+  const told = { name: "CallError", status: "CANCELLED", message: /^the client was closed/, retryable: false };
+  const refusals = calls.map((call) => assert.rejects(call, told));
+  await arrival;
+  await client.close();
+  await Promise.all(refusals);
+  await assert.rejects(session.read({ file_path: "a" }), /the client is closed/);
+});
+
 test("an abort before the call, or between two tries, ends it too", async () => {
   const server = await withSession({ execute: failing(1, () => unavailable(20_000)) }, async (session) => {
     await assert.rejects(session.read({ file_path: "a" }, { signal: AbortSignal.abort() }), { status: "CANCELLED" });
