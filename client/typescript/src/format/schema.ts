@@ -9,11 +9,15 @@ import { ToolfsError } from "../error.js";
 /** The type of an argument, in the words of JSON Schema. */
 export type ScalarType = "string" | "integer" | "number" | "boolean";
 
-/** One argument. The second form of `type` is for an argument that may be null. */
+/** One argument. */
 export type PropertySchema = {
+  /** What it holds; the second form is for an argument that may be null. */
   type: ScalarType | [ScalarType, "null"];
+  /** What it means, addressed to the model. */
   description: string;
+  /** The least number that it may be, inclusive. */
   minimum?: number;
+  /** What its absence stands for. */
   default?: string | number | boolean;
 };
 

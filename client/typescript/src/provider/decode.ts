@@ -2,6 +2,7 @@
  * What is asked of a provider, read from messages of the contract. A field that is missing, or that no value can be
  * made of, is refused here by its name; what a value means is the provider's to judge.
  */
+import type { ConnectError } from "@connectrpc/connect";
 import type * as v1 from "../v1.js";
 import type { Limits } from "./capability.js";
 import type { FsError } from "./fs-error.js";
@@ -102,7 +103,7 @@ export function editGuard(guard: v1.EditGuard | undefined): EditGuard {
   }
 }
 
-function guardMissing(whatToDo: string) {
+function guardMissing(whatToDo: string): ConnectError {
   return refused("GUARD_MISSING", `the request has no guard that this server knows: ${whatToDo}`);
 }
 

@@ -4,6 +4,7 @@ import * as v1 from "../v1.js";
 import { kindOnWire } from "./encode.js";
 import type {
   AbortCause,
+  Existing,
   FsError,
   FsFailure,
   NearMiss,
@@ -105,8 +106,7 @@ function detail(failure: FsFailure): Detail {
   }
 }
 
-function notObserved(existing: { kind: import("./target.js").FileKind; size: number; text?: boolean }): Detail {
-  const { kind, size, text } = existing;
+function notObserved({ kind, size, text }: Existing): Detail {
   const value = { kind: kindOnWire(kind), sizeBytes: BigInt(size), ...(text === undefined ? {} : { text }) };
   return { case: "notObserved", value: create(v1.NotObservedDetailSchema, value) };
 }
