@@ -18,12 +18,11 @@ ls -l "$folder/packages"
 cd "$folder/python"
 python3 -m venv .venv
 .venv/bin/pip install --quiet --disable-pip-version-check "$folder"/packages/*.whl
-# The script reads the README of the installed package: nothing of the repository is on its path.
+# Isolated: what the quickstart imports is the installed package, and nothing of the repository.
 .venv/bin/python -I "$client/python/tools/run_quickstart.py"
 
 cd "$folder/typescript"
 npm init --yes >/dev/null
 npm pkg set type=module >/dev/null
 npm install --silent --no-audit --no-fund "$folder"/packages/*.tgz
-cp "$client/typescript/tools/run-quickstart.mjs" .
-node run-quickstart.mjs
+node "$client/typescript/tools/run-quickstart.mjs" node_modules/toolfs/README.md
