@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use toolfs_client::v1::execute_response::Outcome;
-use toolfs_client::v1::{ContentBlock, content_block::Block};
 use toolfs_client::{CallOptions, Client, Edit, Error, Read, Reason, Reply, Session, Write};
 
 use super::message;
@@ -81,7 +80,7 @@ async fn of_model(
         return Err(format!("`is_error` is {}, and so is not whether there is an error", reply.is_error));
     }
     Ok(Answer {
-        content: Some(text_of(&reply.content)),
+        content: Some(reply.text()),
         outcome: reply.outcome.as_ref().map(outcome_json),
         error: reply.error.map(|error| message::json("FsError", error.as_message())),
         tool_call_id: Some(reply.tool_call_id),
@@ -92,7 +91,7 @@ async fn of_model(
 
 fn of_reply<T>(reply: Reply<T>, arm: impl FnOnce(T) -> Outcome) -> Answer {
     Answer {
-        content: Some(text_of(&reply.content)),
+        content: Some(reply.text()),
         outcome: Some(outcome_json(&arm(reply.outcome))),
         tool_call_id: Some(reply.tool_call_id),
         dry_run: Some(reply.dry_run),
@@ -146,14 +145,6 @@ fn outcome_json(outcome: &Outcome) -> Value {
         Outcome::Write(write) => json!({"write": message::json("WriteOutcome", write)}),
         Outcome::Edit(edit) => json!({"edit": message::json("EditOutcome", edit)}),
     }
-}
-
-fn text_of(content: &[ContentBlock]) -> String {
-    let text = |block: &ContentBlock| match &block.block {
-        Some(Block::Text(text)) => Some(text.clone()),
-        Some(Block::Image(_)) | None => None,
-    };
-    content.iter().filter_map(text).collect()
 }
 
 /// A code as the table of codes spells it.
