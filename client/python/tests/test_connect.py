@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import socket
 import threading
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -32,7 +33,29 @@ def target(address: str, **options: Any) -> Target:
 
 @pytest.mark.parametrize(
     "address",
-    ["", "localhost", "host:", ":50051", "host:port", "host:70000", "http://host:1", "unix:relative", "unix:"],
+    [
+        "",
+        "localhost",
+        "host:",
+        ":50051",
+        "host:port",
+        "host:70000",
+        f"host:{'9' * 5000}",
+        "http://host:1",
+        "dns:host:1",
+        "::1:1",
+        "[::1]x:1",
+        "[host]:1",
+        "host:\u0663",
+        "ho st:1",
+        "host/x:1",
+        "host\0:1",
+        "unix:relative",
+        "unix:",
+        "unix:/a\0b",
+        "unix:/a,b",
+        "unix:/half: \ud83d",
+    ],
 )
 def test_what_is_no_address_is_refused_at_once(address: str) -> None:
     with pytest.raises(ArgumentError, match="`address` must be"):
@@ -64,6 +87,22 @@ def test_a_token_is_refused_where_others_could_read_it(address: str, local: bool
         with pytest.raises(ArgumentError, match="in the clear"):
             Toolfs.connect(address, token="secret")
         Toolfs.connect(address, token="secret", tls=Tls())
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ["que?ry", "frag#ment", "per%20cent", "%2", "col:on", "sp ace", "ünï"])
+async def test_a_socket_is_reached_by_the_name_that_it_has(mode: str, name: str, tmp_path: Path) -> None:
+    # A socket by the name that remains when the address is read as a URI, where there is one.
+    decoy = {"que?ry": "que", "frag#ment": "frag", "per%20cent": "per cent"}.get(name, "decoy")
+    meant, other = Script(), Script()
+    with serving(other, address=f"unix:{tmp_path}/decoy"):
+        if decoy != "decoy":
+            (tmp_path / decoy).symlink_to(tmp_path / "decoy")
+        with serving(meant, address=f"unix:{tmp_path}/plain"):
+            (tmp_path / name).symlink_to(tmp_path / "plain")
+            async with connect(mode, f"unix:{tmp_path}/{name}") as client:
+                await client.definitions()
+    assert (len(meant.requests(TOOLS)), other.asked) == (1, [])
 
 
 def test_a_certificate_without_its_key_is_refused() -> None:

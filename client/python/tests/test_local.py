@@ -164,6 +164,38 @@ def test_a_server_that_never_gets_ready_is_ended_and_quoted(tmp_path: Path) -> N
     assert is_gone(int((tmp_path / "pid").read_text()))
 
 
+DEAF = "trap '' TERM; (trap '' TERM; echo $$ > {pid}; {says}; while :; do sleep 60; done)"
+"""A command that hears neither the end of its input nor SIGTERM, and has children that do not, either."""
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_start_that_takes_too_long_costs_no_more_than_it_may_take(mode: str, tmp_path: Path) -> None:
+    command = script(tmp_path / "toolfs", DEAF.format(pid=tmp_path / "pid", says="echo thinking"))
+    began = time.monotonic()
+    with pytest.raises(LocalServerError, match="took over 1 s"):
+        await local(mode, tmp_path, binary=command, start_timeout=1.0)
+    assert time.monotonic() - began < 2.5
+    assert is_gone(int((tmp_path / "pid").read_text()))
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_server_that_does_not_end_is_killed_within_seconds(mode: str, tmp_path: Path) -> None:
+    command = script(tmp_path / "toolfs", DEAF.format(pid=tmp_path / "pid", says="echo toolfs ready: so it says"))
+    client = await local(mode, tmp_path, binary=command)
+    directory = Path(client.address.removeprefix("unix:")).parent
+    began = time.monotonic()
+    await client.close()
+    assert time.monotonic() - began < 5.0
+    assert is_gone(server_of(client).pid) and is_gone(int((tmp_path / "pid").read_text()))
+    assert not directory.exists()
+
+
+def test_a_command_that_ends_by_itself_is_quoted_with_its_own_status(tmp_path: Path) -> None:
+    command = script(tmp_path / "toolfs", "exec >&-; sleep 0.3; exit 7")
+    with pytest.raises(LocalServerError, match="ended with status 7"):
+        Toolfs.local(tmp_path, binary=command)
+
+
 def test_a_file_that_is_no_program_is_named(tmp_path: Path) -> None:
     command = tmp_path / "toolfs"
     command.write_bytes(b"\x7fnothing")
@@ -172,14 +204,58 @@ def test_a_file_that_is_no_program_is_named(tmp_path: Path) -> None:
         Toolfs.local(tmp_path, binary=command)
 
 
-def test_an_argument_that_no_command_can_have_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "options", [{"args": ["--\0"]}, {"args": [5]}, {"root": "a\0b"}, {"root": "half: \ud83d"}, {"state": "a\0b"}]
+)
+async def test_an_argument_that_no_command_can_have_leaves_nothing_behind(
+    mode: str, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     with pytest.raises(LocalServerError, match="cannot be started"):
-        Toolfs.local(tmp_path, binary=COMMAND, args=["--\0"])
+        await local(mode, **{"root": tmp_path, "binary": COMMAND, **options})
     assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_temporary_directory_that_cannot_be_written_to_is_named(
+    mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    with pytest.raises(LocalServerError, match=r"no directory for the server's socket: .*missing.*set `TMPDIR`"):
+        await local(mode, tmp_path, binary=COMMAND)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ["que?ry", "frag#ment", "per%20cent", "%", "col:on", "sp ace", "ünï", "a=;+&b"])
+async def test_a_temporary_directory_of_any_name_holds_a_server(
+    mode: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Short, since a socket's path must be.
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:
+        temporary = Path(short) / name
+        temporary.mkdir()
+        monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+        client = await local(mode, tmp_path, binary=COMMAND)
+        async with client, await client.open_session() as session:
+            await session.write("a.txt", "a\n")
+            assert client.address.startswith(f"unix:{temporary}/")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ["com,ma", "not UTF-8: \udce4", "long" * 40])
+async def test_a_temporary_directory_that_no_socket_can_be_in_is_not_used(
+    mode: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / name
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    client = await local(mode, tmp_path, binary=COMMAND)
+    async with client:
+        await client.definitions()
+        assert client.address.startswith("unix:/tmp/toolfs-local-")
+    assert list(temporary.iterdir()) == []
 
 
 def test_what_a_server_says_is_kept_up_to_a_bound_and_never_holds_it_up(tmp_path: Path) -> None:
@@ -203,6 +279,7 @@ def test_a_client_whose_server_died_says_that_it_cannot_connect(tmp_path: Path) 
 CHILD = """
 import sys
 from toolfs import Toolfs
+{before}
 client = Toolfs.local(sys.argv[1], binary=sys.argv[2])
 session = client.open_session()
 session.write("a.txt", "a")
@@ -211,9 +288,9 @@ print(client._server.pid, client.address, flush=True)
 """
 
 
-def child(then: str, tmp_path: Path) -> tuple[subprocess.Popen[str], int, Path]:
+def child(then: str, tmp_path: Path, before: str = "") -> tuple[subprocess.Popen[str], int, Path]:
     """A process with a server of its own; gives the server's pid and directory."""
-    command = [sys.executable, "-c", CHILD.format(then=then), str(tmp_path), COMMAND]
+    command = [sys.executable, "-c", CHILD.format(then=then, before=before), str(tmp_path), COMMAND]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     pid, address = process.stdout.readline().split()
@@ -259,6 +336,34 @@ sys.stdin.read()
     process, server, _ = child(then, tmp_path)
     assert process.stdout is not None
     assert process.stdout.readline() == "served\n"
+    process.kill()
+    process.wait()
+    try:
+        until(lambda: is_gone(server), "the end of the server")
+    finally:
+        process.communicate()
+
+
+def test_a_child_that_is_forked_while_a_server_starts_does_not_keep_it_alive(tmp_path: Path) -> None:
+    # Another thread forks as soon as the server's pipe is there, or has to wait until its owner knows of it.
+    before = """
+import os, subprocess, threading
+forked = threading.Event()
+def fork():
+    if os.fork() == 0:
+        sys.stdin.read()
+        os._exit(0)
+    forked.set()
+class Popen(subprocess.Popen):
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        threading.Thread(target=fork).start()
+        forked.wait(0.5)
+subprocess.Popen = Popen
+"""
+    process, server, _ = child("forked.wait(); print('forked', flush=True); sys.stdin.read()", tmp_path, before)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "forked\n"
     process.kill()
     process.wait()
     try:

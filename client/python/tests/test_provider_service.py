@@ -254,6 +254,7 @@ def test_a_socket_is_for_its_user_alone(tmp_path: Path) -> None:
     ("address", "why"),
     [
         ("unix:", "no path"),
+        ("unix:/a\0b", "without NUL"),
         ("nowhere", "not `nowhere`"),
         (":80", "not `:80`"),
         ("127.0.0.1:http", "not `127.0.0.1:http`"),
@@ -270,6 +271,13 @@ def test_an_address_that_is_none_or_leaves_the_host_is_refused(address: str, why
 def test_an_address_that_cannot_be_bound_is_told(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="cannot listen"):
         serve(MemoryFiles(), f"unix:{tmp_path}/missing/seam.sock")
+
+
+@pytest.mark.parametrize("name", ["que?ry", "frag#ment", "per%20cent", "sp ace"])
+def test_a_socket_has_the_name_that_was_asked_for(name: str, tmp_path: Path) -> None:
+    with serve(MemoryFiles(), f"unix:{tmp_path}/{name}") as serving:
+        assert serving.address == f"unix:{tmp_path}/{name}"
+        assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 async def test_it_is_served_within_an_event_loop(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -33,8 +34,10 @@ _SOCKET_PATH_MAX = 100
 """Bytes of a socket's path that every Linux takes."""
 _STDERR_LINES = 200
 _STDERR_LINE_MAX = 2000
-_DRAIN_S = 15.0
-"""How long the server may take to end: its own limit for calls in flight is 10 s."""
+_DRAIN_S = 2.0
+"""How long the server may take to end when its input has: its calls are given up by then, and it needs milliseconds."""
+_TERMINATE_S = 1.0
+"""How long it may take after SIGTERM, until it is killed: no edit is left half done by that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,24 +106,29 @@ class LocalServer:
         command = options.command(binary, self.address)
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TOOLFS_")}
         try:
-            # In a session of its own: an interrupt from the terminal is for this process, which may still have calls.
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=environment,
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            # A NUL in an argument is a `ValueError`.
+            with _FORKING:
+                # In a session of its own: an interrupt from the terminal is for this process, which may still have
+                # calls.
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env=environment,
+                    start_new_session=True,
+                )
+                self._end = weakref.finalize(self, _end, self._process, directory)
+                _RUNNING.add(self)
+        except (OSError, TypeError, ValueError) as error:
+            # A NUL in an argument is a `ValueError`, and one that is no text a `TypeError`.
             shutil.rmtree(directory, ignore_errors=True)
             raise LocalServerError(f"`{binary}` cannot be started: {error}") from None
         self._words = _Words(self._process)
-        self._end = weakref.finalize(self, _end, self._process, directory)
-        _RUNNING.add(self)
         if not self._words.wait_until_ready(options.start_timeout):
             ended = self._words.ended_early
+            if not ended:
+                # It has no calls to finish, and whoever waits has waited long enough.
+                _signal(self._process, signal.SIGKILL)
             self.stop()
             status = self._process.returncode
             how = f"ended with status {status}" if ended else f"took over {options.start_timeout:g} s"
@@ -136,7 +144,7 @@ class LocalServer:
         return self._words.errors()
 
     def stop(self) -> None:
-        """Lets it finish the calls in flight and end, and waits for that. A second time does nothing."""
+        """Tells it to end, and waits for that: it is killed when it takes over 3 s. A second time does nothing."""
         self._end()
         self._words.join()
 
@@ -190,29 +198,38 @@ class _Words:
 
 
 _RUNNING: weakref.WeakSet[LocalServer] = weakref.WeakSet()
+_FORKING = threading.RLock()
+"""Held while a server is started and while this process forks: a child would not know of a pipe that it inherits."""
 
 
 def _let_go_of_all() -> None:
     for server in list(_RUNNING):
         server.let_go()
+    _FORKING.release()
 
 
 # A child by fork holds the pipe too: it would keep the server alive when the parent is gone.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_let_go_of_all)
+    os.register_at_fork(before=_FORKING.acquire, after_in_parent=_FORKING.release, after_in_child=_let_go_of_all)
 
 
 def _end(process: subprocess.Popen[bytes], directory: str) -> None:
     _close_quietly(process.stdin)
-    for stop in (None, process.terminate, process.kill):
-        if stop is not None:
-            stop()
-        try:
-            process.wait(_DRAIN_S)
+    for patience, then in ((_DRAIN_S, signal.SIGTERM), (_TERMINATE_S, signal.SIGKILL), (_TERMINATE_S, None)):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(patience)
             break
-        except subprocess.TimeoutExpired:
-            continue
+        if then is not None:
+            _signal(process, then)
     shutil.rmtree(directory, ignore_errors=True)
+
+
+def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """Sends a signal to a command and to what it has started: it leads a group of its own, and may be a script."""
+    # As long as nobody has waited for it, its number is nobody else's.
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
 
 
 def _close_quietly(stream: IO[bytes] | None) -> None:
@@ -222,13 +239,28 @@ def _close_quietly(stream: IO[bytes] | None) -> None:
 
 
 def _private_directory() -> str:
-    parent = Path(tempfile.gettempdir())
-    _remove_abandoned(parent.glob(f"{_PREFIX}*"))
-    directory = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
-    if len(os.fsencode(directory)) + len("/toolfs.sock") > _SOCKET_PATH_MAX:
-        os.rmdir(directory)
-        directory = tempfile.mkdtemp(prefix=_PREFIX, dir="/tmp")
+    try:
+        parent = Path(tempfile.gettempdir())
+        _remove_abandoned(parent.glob(f"{_PREFIX}*"))
+        directory = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
+        if not _takes_a_socket(directory):
+            os.rmdir(directory)
+            directory = tempfile.mkdtemp(prefix=_PREFIX, dir="/tmp")
+    except OSError as error:
+        raise LocalServerError(
+            f"there is no directory for the server's socket: {error}; set `TMPDIR` to one that this user can write to"
+        ) from None
     return directory
+
+
+def _takes_a_socket(directory: str) -> bool:
+    """Whether a socket there can be named, by the system, the server, and grpcio."""
+    encoded = os.fsencode(directory)
+    try:
+        encoded.decode()
+    except UnicodeDecodeError:
+        return False
+    return len(encoded) + len("/toolfs.sock") <= _SOCKET_PATH_MAX and b"," not in encoded
 
 
 def _remove_abandoned(directories: Iterable[Path]) -> None:

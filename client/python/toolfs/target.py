@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import grpc
 
 from toolfs.error import ArgumentError
+
+_NO_HOST = re.compile(r"[][:/?#@%,\s\0]")
+"""What no host's name has in it."""
 
 Material = bytes | str | os.PathLike[str]
 """PEM: its bytes, or the path of its file."""
@@ -65,6 +70,11 @@ class Target:
         host = host_of(self.address)
         return host is not None and is_loopback(host)
 
+    @property
+    def uri(self) -> str:
+        """The address in the spelling of grpcio."""
+        return as_uri(self.address)
+
     def options(self) -> list[tuple[str, Any]]:
         """The channel's options in the spelling of grpcio."""
         options: list[tuple[str, Any]] = [
@@ -108,17 +118,51 @@ def check_address(address: str) -> None:
     if address.startswith("unix:"):
         if not address.removeprefix("unix:").startswith("/"):
             raise ArgumentError("address", f"must be `unix:` and an absolute path, not `{address}`")
+        check_socket_path(address)
         return
     if host_of(address) is None:
         raise ArgumentError("address", f"must be `HOST:PORT` or `unix:/PATH`, not `{address}`")
 
 
+def check_socket_path(address: str) -> None:
+    """Raises `ArgumentError` where what follows `unix:` is no path that a file can have."""
+    try:
+        path = os.fsencode(address)
+    except UnicodeEncodeError:
+        raise ArgumentError("address", f"must be a path that a file can have, not {address!r}") from None
+    if b"\0" in path:
+        # The transport would take what stands before it.
+        raise ArgumentError("address", f"must be a path without NUL, not {address!r}")
+    if b"," in path:
+        # grpcio divides a list of addresses there, and knows no escape.
+        raise ArgumentError("address", f"must be a path without a comma, not `{address}`: make a link to the directory")
+
+
+def as_uri(address: str) -> str:
+    """The address in the spelling of grpcio, which reads what follows `unix:` as a URI: `?` and `#` would end the path
+    there, and `%` begin an escape."""
+    path = address.removeprefix("unix:")
+    return address if path == address else f"unix:{quote(os.fsencode(path))}"
+
+
 def host_of(address: str) -> str | None:
     """The host of `HOST:PORT`; `None` where that is not what it is."""
     host, _, port = address.rpartition(":")
-    if "://" in address or not host or not port.isdecimal() or int(port) > 65535:
+    # `isdecimal` alone takes the digits of every script.
+    if not (port.isascii() and port.isdecimal()) or len(port) > 5 or int(port) > 65535:
         return None
-    return host
+    if host.startswith("[") and host.endswith("]"):
+        return host if _is_ipv6(host[1:-1]) else None
+    # A colon is left over of an IPv6 address without brackets, or of a scheme; the others grpcio takes for a URI's.
+    return host if host and not _NO_HOST.search(host) else None
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        ipaddress.IPv6Address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def is_loopback(host: str) -> bool:

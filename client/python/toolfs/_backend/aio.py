@@ -50,9 +50,9 @@ class Stubs:
     def __init__(self, target: Target) -> None:
         credentials = target.credentials()
         if credentials is None:
-            self.channel = grpc.aio.insecure_channel(target.address, options=target.options())
+            self.channel = grpc.aio.insecure_channel(target.uri, options=target.options())
         else:
-            self.channel = grpc.aio.secure_channel(target.address, credentials, options=target.options())
+            self.channel = grpc.aio.secure_channel(target.uri, credentials, options=target.options())
         # The stubs' classes are the same for both kinds of channels; their types are not.
         self.tools = cast("ToolServiceAsyncStub", tool_pb2_grpc.ToolServiceStub(self.channel))
         self.sessions = cast("SessionServiceAsyncStub", session_pb2_grpc.SessionServiceStub(self.channel))

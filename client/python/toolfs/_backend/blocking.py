@@ -41,9 +41,9 @@ class Stubs:
     def __init__(self, target: Target) -> None:
         credentials = target.credentials()
         if credentials is None:
-            self.channel = grpc.insecure_channel(target.address, options=target.options())
+            self.channel = grpc.insecure_channel(target.uri, options=target.options())
         else:
-            self.channel = grpc.secure_channel(target.address, credentials, options=target.options())
+            self.channel = grpc.secure_channel(target.uri, credentials, options=target.options())
         self.tools = tool_pb2_grpc.ToolServiceStub(self.channel)
         self.sessions = session_pb2_grpc.SessionServiceStub(self.channel)
         self.events = event_pb2_grpc.EventServiceStub(self.channel)

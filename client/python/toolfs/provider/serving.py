@@ -21,7 +21,7 @@ import grpc.aio
 from toolfs.error import ArgumentError
 from toolfs.provider.provider import Call, Provider
 from toolfs.provider.servicer import FileSystemServicer
-from toolfs.target import host_of, is_loopback
+from toolfs.target import as_uri, check_socket_path, host_of, is_loopback
 from toolfs.v1 import filesystem_pb2_grpc
 
 MAX_WORKERS = 16
@@ -159,6 +159,7 @@ def _check(address: str, allow_remote: bool) -> None:
     if address.startswith("unix:"):
         if not address.removeprefix("unix:"):
             raise ArgumentError("address", "has no path after `unix:`")
+        check_socket_path(address)
         return
     host = host_of(address.removeprefix(_SCHEME))
     if host is None:
@@ -174,7 +175,7 @@ def _bind(server: Any, address: str) -> str:
             with _UMASK:
                 before = os.umask(0o177)
                 try:
-                    port = server.add_insecure_port(address)
+                    port = server.add_insecure_port(as_uri(address))
                 finally:
                     os.umask(before)
         else:
