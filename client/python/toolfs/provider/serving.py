@@ -80,8 +80,10 @@ def serve(
     """Serves a provider at `unix:PATH` or `[grpc://]HOST:PORT` (port 0 chooses one) in threads of its own.
 
     A write whose next part does not come within `patience` seconds is given up, so that it does not hold one of the
-    `max_workers` threads. A socket is made for this user alone. An address beyond the loopback device needs
-    `allow_remote`. Raises `ArgumentError` for an address that is none, `OSError` for one that cannot be bound.
+    `max_workers` threads. A socket is made for this user alone: for that moment the umask of the whole process is
+    stricter. An address beyond the loopback device needs `allow_remote`.
+
+    Raises `ArgumentError` for an address that is none, `OSError` for one that cannot be bound.
     """
     return serve_with(_adder(provider, patience), address, _message_bytes(provider), max_workers, allow_remote)
 
