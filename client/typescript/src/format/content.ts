@@ -7,7 +7,7 @@ export interface Answer {
   /** Whether the tool refused or failed. */
   readonly isError: boolean;
   /** The failure. */
-  readonly error?: { readonly reason: string; readonly message: string } | undefined;
+  readonly error?: { readonly reason: string; readonly message: string; readonly remedy?: string } | undefined;
   /** The model's own id of the call; empty where none was given. */
   readonly toolCallId: string;
 }
@@ -15,15 +15,14 @@ export interface Answer {
 type Picture = Extract<ContentBlock, { type: "image" }>;
 
 /**
- * The blocks that say something. An empty text is left out: there are services that refuse one.
+ * The blocks that say something. A blank text is left out: there are services that refuse one.
  * A failure that says nothing is told by its error, since a model must hear of it.
  */
 export function blocksOf(answer: Answer): ContentBlock[] {
-  const blocks = answer.content.filter((block) => block.type !== "text" || block.text !== "");
-  if (blocks.length === 0 && answer.isError && answer.error !== undefined) {
-    return [{ type: "text", text: `${answer.error.reason}: ${answer.error.message}` }];
-  }
-  return blocks;
+  const blocks = answer.content.filter((block) => block.type !== "text" || block.text.trim() !== "");
+  if (blocks.length > 0 || !answer.isError || answer.error === undefined) return blocks;
+  const { reason, message, remedy } = answer.error;
+  return [{ type: "text", text: `${reason}: ${message}${remedy ? ` (${remedy})` : ""}` }];
 }
 
 /** The texts as one. A line stands for each picture and says what the model cannot see. */
@@ -33,7 +32,7 @@ export function textOf(blocks: readonly ContentBlock[]): string {
 
 /** What a model is told in the place of a picture that its service does not take. */
 export function noteOf(picture: Picture): string {
-  return `(an image of type \`${picture.mimeType}\` and ${picture.data.byteLength} bytes, which cannot be shown here)`;
+  return `(a picture that cannot be shown here: ${picture.mimeType}, ${picture.data.byteLength} bytes)`;
 }
 
 /** The bytes of a picture in Base64, padded. */

@@ -49,7 +49,7 @@ export function toolResult<Format extends ResultFormat>(
   format: Format,
   ...[options]: ResultOptions<Format>
 ): ResultForms[Format] {
-  const given = options?.id ?? answer.toolCallId;
+  const given = options?.id || answer.toolCallId;
   const id = (): string =>
     given || missing(format, "id", "the model's own of the call: give it here, or `toolCallId` to the call");
   const name = (): string => options?.name || missing(format, "name", "that of the tool which was called");

@@ -73,7 +73,7 @@ check("a picture is lost, or its place", answer([text("before"), PNG, text("afte
   "openai-chat": {
     role: "tool",
     tool_call_id: "call_1",
-    content: "before\n(an image of type `image/png` and 4 bytes, which cannot be shown here)\nafter",
+    content: "before\n(a picture that cannot be shown here: image/png, 4 bytes)\nafter",
   },
   gemini: {
     functionResponse: {
@@ -95,14 +95,14 @@ check("a picture is lost, or its place", answer([text("before"), PNG, text("afte
 
 test("anthropic is sent a kind of picture that it refuses", () => {
   assert.deepEqual(toolResult(answer([SVG]), "anthropic").content, [
-    { type: "text", text: "(an image of type `image/svg+xml` and 1 bytes, which cannot be shown here)" },
+    { type: "text", text: "(a picture that cannot be shown here: image/svg+xml, 1 bytes)" },
   ]);
 });
 
 test("anthropic is sent a picture with an error, which it refuses", () => {
   assert.deepEqual(toolResult(answer([text("no"), PNG], { isError: true }), "anthropic").content, [
     { type: "text", text: "no" },
-    { type: "text", text: "(an image of type `image/png` and 4 bytes, which cannot be shown here)" },
+    { type: "text", text: "(a picture that cannot be shown here: image/png, 4 bytes)" },
   ]);
 });
 
@@ -111,10 +111,12 @@ test("a failure without words is told as nothing", () => {
   const failed = answer([text("")], { isError: true, error });
   for (const format of ["anthropic", "openai", "openai-chat", "gemini", "mcp"] as const) {
     assert.match(JSON.stringify(convert(failed, format)), /"FS_NOT_FOUND: nothing is there"/);
+    const remedied = { ...failed, error: { ...error, remedy: "look again" } };
+    assert.match(JSON.stringify(convert(remedied, format)), /"FS_NOT_FOUND: nothing is there \(look again\)"/);
   }
 });
 
-check("an empty text makes an empty block", answer([text(""), text("")]), {
+check("a blank text makes a block that services refuse", answer([text(""), text(" \n")]), {
   anthropic: { type: "tool_result", tool_use_id: "call_1", content: [], is_error: false },
   openai: { type: "function_call_output", call_id: "call_1", output: "" },
   "openai-chat": { role: "tool", tool_call_id: "call_1", content: "" },
@@ -134,6 +136,12 @@ test("the id of the option loses against that of the call", () => {
     const named = JSON.stringify(convert(answer([]), format, { id: "other" }));
     assert.match(named, /"other"/);
     assert.doesNotMatch(named, /call_1/);
+  }
+});
+
+test("an empty id hides that of the call", () => {
+  for (const format of ["anthropic", "openai", "openai-chat", "gemini"] as const) {
+    assert.match(JSON.stringify(convert(answer([]), format, { id: "" })), /call_1/);
   }
 });
 
