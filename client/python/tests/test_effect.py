@@ -110,6 +110,43 @@ async def test_a_lost_effect_is_told_when_the_session_is_gone_before_the_next_at
 
 
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("name", "code"), [("NO_ERROR", 0), ("PROTOCOL", 1), ("INTERNAL", 2), ("CANCEL", 8), ("ENHANCE_YOUR_CALM", 11)]
+)
+async def test_a_stream_that_is_reset_after_the_effect_is_sent_again_and_takes_effect_once(
+    mode: str, name: str, code: int, tmp_path: Path, proxy: CuttingProxy
+) -> None:
+    file = tmp_path / "root" / "a.txt"
+    file.write_text("a\n")
+    async with connect(mode, proxy.address, retry=SOON) as client:
+        session = await client.open_session()
+        await session.read("a.txt")
+        proxy.lose(when=lambda: file.read_text() == "aa\n", then=proxy.go_on, reset=code)
+        # Twice would be `aaaa`.
+        await session.edit("a.txt", "a", "aa", replace_all=True)
+    assert file.read_text() == "aa\n"
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_call_whose_effect_may_be_there_is_repeated_safely_under_its_own_id(
+    mode: str, tmp_path: Path, proxy: CuttingProxy
+) -> None:
+    file = tmp_path / "root" / "a.txt"
+    file.write_text("a\n")
+    async with connect(mode, proxy.address, retry=RetryPolicy(attempts=1)) as client:
+        session = await client.open_session()
+        await session.read("a.txt")
+        proxy.lose(when=lambda: file.read_text() == "aa\n", then=proxy.go_on)
+        with pytest.raises(CallError) as failure:
+            await session.edit("a.txt", "a", "aa", replace_all=True)
+        error = failure.value
+        # A host that repeats what is `retryable` would do it twice.
+        assert (error.maybe_published, error.retryable) == (True, False)
+        await session.edit("a.txt", "a", "aa", replace_all=True, request_id=error.request_id)
+    assert file.read_text() == "aa\n"
+
+
+@pytest.mark.parametrize("mode", MODES)
 async def test_a_session_that_is_gone_at_the_only_attempt_changed_nothing(mode: str, proxy: CuttingProxy) -> None:
     async with connect(mode, proxy.address) as client:
         session = await client.open_session()
@@ -141,6 +178,25 @@ async def test_one_lost_attempt_is_enough_for_an_effect_that_may_be_there(
             with pytest.raises(CallError) as failure:
                 await session.write("a.txt", "a")
     assert (failure.value.attempts, failure.value.maybe_published) == (attempts, maybe)
+
+
+class Speechless(grpc.GenericRpcHandler):  # type: ignore[type-arg]
+    """Ends every `Execute` with success and no message."""
+
+    def service(self, call: Any) -> Any:
+        if call.method != EXECUTE:
+            return None
+        return grpc.unary_stream_rpc_method_handler(lambda request, context: iter(()))
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_success_without_a_message_is_an_error_of_this_package(mode: str) -> None:
+    with serving(Script(), first=Speechless()) as address:
+        async with connect(mode, address) as client, await client.open_session() as session:
+            for call in (session.write("a.txt", "a"), session.call("write", {"file_path": "a.txt", "content": "a"})):
+                with pytest.raises(CallError, match="without a message") as failure:
+                    await call
+                assert (failure.value.status, failure.value.maybe_published) == (grpc.StatusCode.UNKNOWN, True)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -221,5 +277,8 @@ def test_what_is_known_of_the_effect_survives_pickling() -> None:
     effect = Effect(changes=True)
     effect.add(LOST)
     error = effect.ending(CallError(grpc.StatusCode.UNAVAILABLE, "gone"))
+    assert isinstance(error, CallError)
+    error.request_id = "5f0c7a0e-3a4f-4ec0-9d2c-57c1f0a2b1aa"
     copied = pickle.loads(pickle.dumps(error))
-    assert (copied.attempts, copied.maybe_published, str(copied)) == (1, True, str(error))
+    assert (copied.attempts, copied.maybe_published, copied.request_id) == (1, True, error.request_id)
+    assert str(copied) == str(error)

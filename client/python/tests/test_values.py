@@ -186,6 +186,21 @@ def read_error(response: tool_pb2.ExecuteResponse) -> Exception:
     raise AssertionError("it must fail")
 
 
+def test_a_failure_that_the_server_does_not_describe_is_no_success() -> None:
+    response = tool_pb2.ExecuteResponse(is_error=True, read=READ, content=[tool_pb2.ContentBlock(text="it failed")])
+    reply = decode_reply(response)
+    assert (reply.is_error, reply.error, reply.text) == (True, None, "it failed")
+    assert reply.as_result("mcp")["isError"] is reply.as_result("anthropic", id="1")["is_error"] is True
+    with pytest.raises(ProtocolError, match="`read` failed, and not why"):
+        read_result(response)
+
+
+def test_a_code_without_its_spelling_is_spelled_by_the_contract() -> None:
+    error = ToolError(error_pb2.FsError(code=error_pb2.FS_NOT_FOUND, message="it is so"))
+    assert error.code is FsErrorCode.FS_NOT_FOUND
+    assert str(error) == "FS_NOT_FOUND: it is so"
+
+
 @pytest.mark.parametrize(
     ("error", "detail"),
     [

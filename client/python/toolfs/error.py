@@ -97,6 +97,8 @@ class ToolError(ToolfsError):
     @property
     def reason(self) -> str:
         """The code as the server spells it."""
+        if not self.raw.reason and self.raw.code in error_pb2.FsErrorCode.values():
+            return error_pb2.FsErrorCode.Name(self.raw.code)
         return self.raw.reason
 
     @property
@@ -178,11 +180,16 @@ class CallError(ToolfsError):
         """Whether the effect of a mutation may be there: an attempt was sent, or may have been, and nothing that came
         back says that it changed nothing. Look before you make the call again, or make it under the same `request_id`
         in the same session. Never so for reads, dry runs, and what is the same done twice."""
+        self.request_id = ""
+        """The id under which a tool call was sent, in each attempt. Empty where the call was none of a tool."""
         super().__init__(str(self))
 
     @property
     def retryable(self) -> bool:
-        """Whether the same call, with nothing done in between by its caller, may succeed."""
+        """Whether the same call, with nothing done in between by its caller, may succeed. Never so where its effect may
+        be there already: under another `request_id` it could take effect twice."""
+        if self.maybe_published:
+            return False
         if self.fs_error is not None:
             return self.fs_error.retryable
         return self.status is grpc.StatusCode.UNAVAILABLE
@@ -196,7 +203,8 @@ class CallError(ToolfsError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         made_of = (self.status, self.message, self.reason, self.fs_error, self.retry_delay)
-        return (CallError, made_of, {"attempts": self.attempts, "maybe_published": self.maybe_published})
+        known = {name: getattr(self, name) for name in ("attempts", "maybe_published", "request_id")}
+        return (CallError, made_of, known)
 
 
 class ConnectError(ToolfsError):

@@ -11,6 +11,9 @@ from toolfs.error import CallError, ConnectError, call_error
 _NEVER_CONNECTED = ("failed to connect to all addresses", "DNS resolution failed", "errors resolving")
 """How grpcio begins to tell that it had no connection to send a call on. It offers no other sign."""
 
+_RESET = "RST_STREAM with error code"
+"""What grpcio tells of a call whose stream was reset, by whichever of its status codes the reset's own resembles."""
+
 
 def looks_unsent(error: Any) -> bool:
     """Whether this is what grpcio says of a call that it had no connection for.
@@ -34,6 +37,11 @@ def out_of_time() -> CallError:
     return failure
 
 
+def without_message() -> CallError:
+    """What a call ends with that was answered with success and nothing else."""
+    return CallError(grpc.StatusCode.UNKNOWN, "the server answered with success and without a message")
+
+
 def read_failure(error: Any, address: str, unsent: bool) -> CallError | ConnectError:
     """The error of this package. `unsent` says that the call never left."""
     if unsent:
@@ -41,4 +49,8 @@ def read_failure(error: Any, address: str, unsent: bool) -> CallError | ConnectE
     message = error.details() or ""
     if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED and "essage larger than max" in message:
         message = f"{message}: raise `max_message_bytes` of the client, if the server's own limit allows for it"
-    return call_error(error.code(), message, error.trailing_metadata())
+    failure = call_error(error.code(), message, error.trailing_metadata())
+    if failure.reason is None and _RESET in message:
+        # The connection lost the call, or somebody on the way gave it up: that is no verdict on it.
+        failure.status = grpc.StatusCode.UNAVAILABLE
+    return failure

@@ -74,7 +74,7 @@ class ModelReply:
     is_error: bool
     """Whether the tool refused or failed."""
     error: ToolError | None
-    """The error for programs."""
+    """The error for programs. `None` beside `is_error` where the server broke the contract and sent none."""
     outcome: Outcome | None
     """The outcome for programs. Beside an error only where an effect was published and could not be made durable."""
     tool_call_id: str
@@ -123,7 +123,8 @@ def decode_reply(response: tool_pb2.ExecuteResponse) -> ModelReply:
     return ModelReply(
         content=content,
         text=text_of(content),
-        is_error=error is not None,
+        # A failure that the server forgot to describe is a failure.
+        is_error=response.is_error or error is not None,
         error=error,
         outcome=outcome,
         tool_call_id=response.tool_call_id,
@@ -134,21 +135,21 @@ def decode_reply(response: tool_pb2.ExecuteResponse) -> ModelReply:
 
 def read_result(response: tool_pb2.ExecuteResponse) -> ReadResult:
     """The result of a `read`. Raises `ToolError` where it failed."""
-    if response.HasField("error") or not response.HasField("read"):
+    if _failed(response) or not response.HasField("read"):
         raise _failure(response, "read")
     return ReadResult(_text(response), decode_read(response.read), response)
 
 
 def write_result(response: tool_pb2.ExecuteResponse) -> WriteResult:
     """The result of a `write`. Raises `ToolError` where it failed."""
-    if response.HasField("error") or not response.HasField("write"):
+    if _failed(response) or not response.HasField("write"):
         raise _failure(response, "write")
     return WriteResult(_text(response), decode_write(response.write), response)
 
 
 def edit_result(response: tool_pb2.ExecuteResponse) -> EditResult:
     """The result of an `edit`. Raises `ToolError` where it failed."""
-    if response.HasField("error") or not response.HasField("edit"):
+    if _failed(response) or not response.HasField("edit"):
         raise _failure(response, "edit")
     return EditResult(_text(response), decode_edit(response.edit), response)
 
@@ -158,7 +159,13 @@ def _text(response: tool_pb2.ExecuteResponse) -> str:
     return "\n".join(block.text for block in response.content if block.HasField("text"))
 
 
+def _failed(response: tool_pb2.ExecuteResponse) -> bool:
+    return response.is_error or response.HasField("error")
+
+
 def _failure(response: tool_pb2.ExecuteResponse, tool: str) -> ToolError | ProtocolError:
     if response.HasField("error"):
         return ToolError(response.error, decode_content(response.content), decode_outcome(response))
+    if response.is_error:
+        return ProtocolError(f"the answer says that `{tool}` failed, and not why")
     return ProtocolError(f"the answer has neither an error nor the outcome of `{tool}`")

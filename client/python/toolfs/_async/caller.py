@@ -12,8 +12,8 @@ import grpc
 from toolfs._async.pool import POOL, Connection
 from toolfs._backend import OutOfTime
 from toolfs._backend import aio as backend
-from toolfs.error import ArgumentError, ConnectError, ToolError, ToolfsError
-from toolfs.failure import client_closed, looks_unsent, out_of_time, read_failure
+from toolfs.error import ArgumentError, CallError, ConnectError, ToolError, ToolfsError
+from toolfs.failure import client_closed, looks_unsent, out_of_time, read_failure, without_message
 from toolfs.retry import Budget, Repeat, RetryPolicy, Tries
 from toolfs.target import Target
 from toolfs.v1 import tool_pb2, types_pb2
@@ -62,6 +62,15 @@ class Caller:
             self._closed = True
         if held is not None:
             await POOL.release(held)
+
+    def abandon(self) -> bool:
+        """Gives the channel back from a finalizer. Whether this process held one."""
+        held, self._held = self._held, None
+        self._closed = True
+        if held is None or held.is_gone():
+            return False
+        POOL.abandon(held)
+        return True
 
     async def metadata(self, until: float | None = None) -> backend.Metadata:
         """What goes with an attempt beside its message. A token must come before `until`, a time of the steady clock;
@@ -131,10 +140,14 @@ class Caller:
                     raise
                 failure = client_closed()
             else:
-                failure = None if refused is None else refused(answer)
-                if failure is None:
-                    self._budget.succeeded()
-                    return answer
+                if answer is None:
+                    failure = without_message()
+                else:
+                    refusal = None if refused is None else refused(answer)
+                    if refusal is None:
+                        self._budget.succeeded()
+                        return answer
+                    failure = refusal
 
             if tries is None:
                 connect_by = until - deadline + min(self._target.connect_timeout, deadline)
@@ -153,7 +166,11 @@ class Caller:
         self, request: tool_pb2.ExecuteRequest, repeat: Repeat, deadline: float | None
     ) -> tool_pb2.ExecuteResponse:
         """Sends a tool call."""
-        return await self.send(_execute, request, repeat, deadline, _refused_for_now)
+        try:
+            return await self.send(_execute, request, repeat, deadline, _refused_for_now)
+        except CallError as error:
+            error.request_id = request.request_id
+            raise
 
     async def _is_remembered(self, failure: ToolfsError, until: float) -> bool:
         """Whether a mutation that failed so may be sent again: always where it was never sent, else where the server

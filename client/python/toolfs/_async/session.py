@@ -36,7 +36,9 @@ class AsyncSession:
     default a fresh one, which is the same whenever the call is sent again: a mutation takes effect once.
     """
 
-    def __init__(self, caller: Caller, id: str, info: session_pb2.Session) -> None:
+    def __init__(self, client: object, caller: Caller, id: str, info: session_pb2.Session) -> None:
+        # Else the client, and with it a server of one's own, would end when only the session is held.
+        self._client = client
         self._caller = caller
         self._id = id
         self._info = info

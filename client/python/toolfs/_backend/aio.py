@@ -62,6 +62,9 @@ class Stubs:
         """Closes the channel. Calls on the way are cancelled."""
         await self.channel.close(None)
 
+    def abandon(self) -> None:
+        """Lets go of the channel where nobody can wait: it closes when it is collected, and nobody holds it now."""
+
 
 def owner() -> object:
     """Whom a channel made now belongs to: the running loop."""

@@ -52,6 +52,10 @@ class Stubs:
         """Closes the channel. Calls on the way are cancelled."""
         self.channel.close()
 
+    def abandon(self) -> None:
+        """Closes the channel where nobody can wait."""
+        self.channel.close()
+
 
 def owner() -> object:
     """Whom a channel made now belongs to: the process, as every one."""

@@ -13,8 +13,8 @@ import grpc
 from toolfs._sync.pool import POOL, Connection
 from toolfs._backend import OutOfTime
 from toolfs._backend import blocking as backend
-from toolfs.error import ArgumentError, ConnectError, ToolError, ToolfsError
-from toolfs.failure import client_closed, looks_unsent, out_of_time, read_failure
+from toolfs.error import ArgumentError, CallError, ConnectError, ToolError, ToolfsError
+from toolfs.failure import client_closed, looks_unsent, out_of_time, read_failure, without_message
 from toolfs.retry import Budget, Repeat, RetryPolicy, Tries
 from toolfs.target import Target
 from toolfs.v1 import tool_pb2, types_pb2
@@ -63,6 +63,15 @@ class Caller:
             self._closed = True
         if held is not None:
             POOL.release(held)
+
+    def abandon(self) -> bool:
+        """Gives the channel back from a finalizer. Whether this process held one."""
+        held, self._held = self._held, None
+        self._closed = True
+        if held is None or held.is_gone():
+            return False
+        POOL.abandon(held)
+        return True
 
     def metadata(self, until: float | None = None) -> backend.Metadata:
         """What goes with an attempt beside its message. A token must come before `until`, a time of the steady clock;
@@ -132,10 +141,14 @@ class Caller:
                     raise
                 failure = client_closed()
             else:
-                failure = None if refused is None else refused(answer)
-                if failure is None:
-                    self._budget.succeeded()
-                    return answer
+                if answer is None:
+                    failure = without_message()
+                else:
+                    refusal = None if refused is None else refused(answer)
+                    if refusal is None:
+                        self._budget.succeeded()
+                        return answer
+                    failure = refusal
 
             if tries is None:
                 connect_by = until - deadline + min(self._target.connect_timeout, deadline)
@@ -154,7 +167,11 @@ class Caller:
         self, request: tool_pb2.ExecuteRequest, repeat: Repeat, deadline: float | None
     ) -> tool_pb2.ExecuteResponse:
         """Sends a tool call."""
-        return self.send(_execute, request, repeat, deadline, _refused_for_now)
+        try:
+            return self.send(_execute, request, repeat, deadline, _refused_for_now)
+        except CallError as error:
+            error.request_id = request.request_id
+            raise
 
     def _is_remembered(self, failure: ToolfsError, until: float) -> bool:
         """Whether a mutation that failed so may be sent again: always where it was never sent, else where the server

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+import warnings
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, overload
@@ -37,13 +40,17 @@ class Toolfs:
     """A client of one server. Make it with `connect` or `local`.
 
     It connects when the first call needs it, and again when a call finds the connection lost. Clients of one process
-    (and event loop) with the same address and options share a connection. As a context manager it closes at the end.
+    (and event loop) with the same address and options share a connection. As a context manager it closes at the end;
+    one that is collected without that is a `ResourceWarning`. A session keeps its client.
     """
 
     def __init__(self, caller: Caller, address: str, server: LocalServer | None = None) -> None:
         self._caller = caller
         self._address = address
         self._server = server
+        self._abandoned = weakref.finalize(self, _abandon, caller, None if server is None else os.getpid(), repr(self))
+        # At the end of the process everything ends anyway.
+        self._abandoned.atexit = False
 
     @classmethod
     def connect(
@@ -180,7 +187,7 @@ class Toolfs:
         response = self._caller.send(lambda stubs: stubs.sessions.OpenSession, request, Repeat.UNSENT, deadline)
         if not response.HasField("session"):
             raise ProtocolError("a session was opened and not described")
-        return Session(self._caller, response.session_id, response.session)
+        return Session(self, self._caller, response.session_id, response.session)
 
     def resume_session(self, id: str, *, deadline: float | None = None) -> backend.Opening[Session]:
         """Goes on with a session that was opened before, perhaps by another process.
@@ -198,7 +205,7 @@ class Toolfs:
         response = self._caller.send(lambda stubs: stubs.sessions.GetSession, request, Repeat.HARMLESS, deadline)
         if not response.HasField("session"):
             raise ProtocolError("a session is there and not described")
-        return Session(self._caller, id, response.session)
+        return Session(self, self._caller, id, response.session)
 
     def list_sessions(
         self, *, page_size: int = 0, deadline: float | None = None
@@ -243,6 +250,7 @@ class Toolfs:
     def close(self) -> None:
         """Gives the connection back, which the last client closes, and ends a server of one's own. Sessions stay open
         on the server. A second time does nothing."""
+        self._abandoned.detach()
         try:
             self._caller.close()
         finally:
@@ -256,6 +264,12 @@ class Toolfs:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _abandon(caller: Caller, server_of: int | None, name: str) -> None:
+    # `server_of` is the process whose client has a server of its own; a child by fork only inherits that.
+    if caller.abandon() or server_of == os.getpid():
+        warnings.warn(f"{name} was not closed: close it, or use it as a context manager", ResourceWarning, stacklevel=2)
 
 
 def _open_request(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 
 from toolfs._backend import blocking as backend
 from toolfs.retry import Budget, RetryPolicy
@@ -52,9 +53,10 @@ class Pool:
         """A channel to the target: one that is there, or a new one. To be released once."""
         if self._pid != os.getpid():
             # What is inherited must not even be freed here: its threads are not.
-            self._inherited = (self._inherited, self._connections)
+            self._inherited = (self._inherited, self._connections, self._abandoned)
             self._begin()
         with self._lock:
+            self._sweep()
             for connection in list(self._connections):
                 if connection.is_gone():
                     self._connections.remove(connection)
@@ -72,12 +74,37 @@ class Pool:
         if connection.is_gone():
             return
         with self._lock:
-            connection.users -= 1
-            if connection.users > 0:
+            self._sweep()
+            if not self._has_left(connection):
                 return
-            self._connections.remove(connection)
-            connection.closed = True
         connection.stubs.close()
+
+    def abandon(self, connection: Connection) -> None:
+        """Gives a channel back from a finalizer, which may run anywhere, also within the other methods."""
+        if connection.is_gone():
+            return
+        self._abandoned.append(connection)
+        # Whoever has the lock, or the next one, sweeps.
+        if self._lock.acquire(blocking=False):
+            try:
+                self._sweep()
+            finally:
+                self._lock.release()
+
+    def _sweep(self) -> None:
+        while self._abandoned:
+            connection = self._abandoned.popleft()
+            if not connection.is_gone() and self._has_left(connection):
+                connection.stubs.abandon()
+
+    def _has_left(self, connection: Connection) -> bool:
+        """Takes a user away. Whether it was the last one."""
+        connection.users -= 1
+        if connection.users > 0:
+            return False
+        self._connections.remove(connection)
+        connection.closed = True
+        return True
 
     def __len__(self) -> int:
         return len(self._connections)
@@ -88,6 +115,7 @@ class Pool:
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._connections: list[Connection] = []
+        self._abandoned: deque[Connection] = deque()
 
 
 POOL = Pool()
