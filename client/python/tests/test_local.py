@@ -18,7 +18,7 @@ import pytest
 from both import MODES, local
 from corpus.server import binary
 
-from toolfs import AsyncToolfs, ConnectError, LocalServerError, Toolfs
+from toolfs import AsyncToolfs, CallError, ConnectError, LocalServerError, Toolfs
 from toolfs.local import find_binary
 
 PATIENCE = 30.0
@@ -272,6 +272,10 @@ def test_a_client_whose_server_died_says_that_it_cannot_connect(tmp_path: Path) 
         client.definitions()
         os.kill(server_of(client).pid, signal.SIGKILL)
         until(lambda: is_gone(server_of(client).pid), "the end of the server")
+        # The first call may still be sent over the connection whose end nobody has noticed.
+        with pytest.raises((CallError, ConnectError)) as failure:
+            client.definitions()
+        assert failure.value.retryable
         with pytest.raises(ConnectError):
             client.definitions()
 
