@@ -1,15 +1,14 @@
 /** How a call is made: token, deadline and retries around the transport. */
 import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
-import { ArgumentError, CallError, ConnectError, ToolfsError } from "./error.js";
+import { Attempts } from "./attempts.js";
+import { CallError, ConnectError, ToolfsError } from "./error.js";
 import { type ExecuteResponse, GetCapabilitiesRequestSchema, ToolService } from "./gen/toolfs/v1/tool_pb.js";
 import { Published } from "./gen/toolfs/v1/types_pb.js";
 import { DEFAULT_RETRY, RetryBudget, type RetryPolicy, retrying, SYSTEM_TIMING, type Timing } from "./retry.js";
-import { clientClosed, outOfTime, toToolfsError } from "./status.js";
+import { cancelled, clientClosed, outOfTime, toToolfsError } from "./status.js";
+import { authorization, type Token } from "./token.js";
 import { acquireTransport, refuseExposedToken, type SharedTransport, type TransportOptions } from "./transport.js";
-
-/** A bearer token, or what gives one for each try. */
-export type Token = string | (() => string | Promise<string>);
 
 /** How to connect, and what holds for every call. */
 export interface ConnectOptions extends TransportOptions {
@@ -80,61 +79,64 @@ export class Caller {
   /**
    * Makes a call with one answer.
    *
-   * @param onRetry told before each try but the first, with what became of the one before
    * @throws ToolfsError
    */
-  unary<I extends DescMessage, O extends DescMessage>(
+  async unary<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     message: MessageShape<I>,
     repeat: Repeat,
     options: RequestOptions = {},
-    onRetry?: (failure: ToolfsError | undefined) => void,
   ): Promise<MessageShape<O>> {
     const { signal } = options;
-    const send = (timeoutMs: number) => this.#send(method, message, timeoutMs, signal);
+    const attempts = new Attempts(repeat !== "always");
     const trial = {
-      send,
+      send: (timeoutMs: number) => this.#send(method, message, timeoutMs, signal, attempts),
       isTransient: method === (ToolService.method.execute as unknown) ? isTransientAnswer : never,
       isRepeatable: (failure: ToolfsError | undefined, remainingMs: number) =>
         this.#isRepeatable(repeat, failure, remainingMs, signal),
     };
-    return retrying<MessageShape<O>>(trial, {
-      policy: this.#policy,
-      budget: this.#budget,
-      timing: this.#timing,
-      deadlineMs: options.deadlineMs ?? this.#deadlineMs,
-      signal,
-      onRetry,
-    });
+    const { deadlineMs = this.#deadlineMs } = options;
+    const bounds = { policy: this.#policy, budget: this.#budget, timing: this.#timing, deadlineMs, signal };
+    try {
+      return await retrying<MessageShape<O>>(trial, bounds);
+    } catch (error) {
+      throw error instanceof ToolfsError ? attempts.conclude(error) : error;
+    }
   }
 
   /**
    * Makes a call whose answers go on, without a deadline and without retries. Whoever stops reading ends it.
    *
+   * @param leaving ends it as well, without an error
    * @throws ToolfsError
    */
   async *stream<I extends DescMessage, O extends DescMessage>(
     method: DescMethodServerStreaming<I, O>,
     message: MessageShape<I>,
-    signal?: AbortSignal,
+    signal: AbortSignal | undefined,
+    leaving: AbortSignal,
   ): AsyncGenerator<MessageShape<O>, void, undefined> {
+    const attempts = new Attempts(false);
     const controller = new AbortController();
     const abort = () => controller.abort(signal?.reason);
-    if (signal?.aborted) abort();
-    signal?.addEventListener("abort", abort);
+    if (signal?.aborted || leaving.aborted) abort();
+    for (const each of [signal, leaving]) each?.addEventListener("abort", abort);
     try {
       this.#refuseClosed();
-      const { transport } = this.#shared;
-      const header = await this.#header();
+      const header = await this.#header(undefined, controller.signal);
       const input = (async function* () {
         yield message;
       })();
-      const response = await transport.stream(method, controller.signal, 0, header, input);
+      attempts.handOver();
+      const response = await this.#shared.transport.stream(method, controller.signal, 0, header, input);
       yield* response.message;
     } catch (error) {
-      throw this.#failure(error, signal);
+      if (leaving.aborted) return;
+      const failure = this.#failure(error, signal);
+      attempts.failed(failure);
+      throw attempts.conclude(failure);
     } finally {
-      signal?.removeEventListener("abort", abort);
+      for (const each of [signal, leaving]) each?.removeEventListener("abort", abort);
       controller.abort();
     }
   }
@@ -144,17 +146,23 @@ export class Caller {
     message: MessageShape<I>,
     timeoutMs: number,
     signal: AbortSignal | undefined,
+    attempts: Attempts,
   ): Promise<MessageShape<O>> {
+    attempts.begin();
     try {
       this.#refuseClosed();
-      // The transport reads 0 as none.
-      if (!(timeoutMs > 0)) throw outOfTime();
-      const limitMs = Math.min(Math.ceil(timeoutMs), MAX_TIMEOUT_MS);
-      const header = this.#token === undefined ? undefined : await this.#header();
+      const end = this.#timing.now() + timeoutMs;
+      const header = await this.#header(limit(timeoutMs), signal);
+      if (signal?.aborted) throw cancelled(signal);
+      const limitMs = limit(end - this.#timing.now());
+      attempts.handOver();
       const response = await this.#shared.transport.unary(method, signal, limitMs, header, message as never);
+      attempts.answered();
       return response.message;
     } catch (error) {
-      throw this.#failure(error, signal);
+      const failure = this.#failure(error, signal);
+      attempts.failed(failure);
+      throw failure;
     }
   }
 
@@ -169,14 +177,8 @@ export class Caller {
     if (this.#closed) throw new ToolfsError("the client is closed: connect again");
   }
 
-  async #header(): Promise<Record<string, string> | undefined> {
-    const token = typeof this.#token === "function" ? await this.#token() : this.#token;
-    if (token === undefined) return undefined;
-    // What a header cannot hold would be told by the transport, together with the secret.
-    if (typeof token !== "string" || !/^[ -~]*$/.test(token)) {
-      throw new ArgumentError("token", "must be printable ASCII text");
-    }
-    return { authorization: `Bearer ${token}` };
+  async #header(timeoutMs: number | undefined, signal: AbortSignal | undefined) {
+    return this.#token === undefined ? undefined : await authorization(this.#token, timeoutMs, signal);
   }
 
   #isRepeatable(
@@ -196,7 +198,8 @@ export class Caller {
     if (this.#remembers !== undefined) return this.#remembers;
     try {
       const message = create(GetCapabilitiesRequestSchema);
-      const { requestIdWindow } = await this.#send(ToolService.method.getCapabilities, message, remainingMs, signal);
+      const { getCapabilities } = ToolService.method;
+      const { requestIdWindow } = await this.#send(getCapabilities, message, remainingMs, signal, new Attempts(false));
       this.#remembers = requestIdWindow !== undefined && (requestIdWindow.seconds > 0n || requestIdWindow.nanos > 0);
       return this.#remembers;
     } catch {
@@ -204,6 +207,12 @@ export class Caller {
       return false;
     }
   }
+}
+
+/** What is left, as the transport takes it: whole milliseconds, of which it reads 0 as no limit. */
+function limit(remainingMs: number): number {
+  if (!(remainingMs > 0)) throw outOfTime();
+  return Math.min(Math.ceil(remainingMs), MAX_TIMEOUT_MS);
 }
 
 function never(): boolean {

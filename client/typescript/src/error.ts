@@ -108,6 +108,10 @@ export interface CallStatus {
   fsError?: ToolError | undefined;
   /** How long the server asks to wait before the next try, in milliseconds. */
   retryDelayMs?: number | undefined;
+  /** How many attempts of the call were, or may have been, sent. Default 0. */
+  attempts?: number | undefined;
+  /** Whether the effect of the call may be there. Default false. */
+  maybePublished?: boolean | undefined;
   /** The error below. */
   cause?: unknown;
 }
@@ -125,6 +129,14 @@ export class CallError extends ToolfsError {
   readonly fsError: ToolError | undefined;
   /** How long the server asks to wait before the next try, in milliseconds. */
   readonly retryDelayMs: number | undefined;
+  /** How many attempts of the call were, or may have been, sent. */
+  readonly attempts: number;
+  /**
+   * Whether the effect of the call may be there although it failed: an attempt was, or may have been, sent, and nothing
+   * that came back says that it did nothing. Then look before the call is made again, or make it again in the same
+   * session with the same `requestId`. Never for a call that may be repeated without harm, as a read or a dry run.
+   */
+  readonly maybePublished: boolean;
 
   constructor(told: CallStatus) {
     super(told.message, told.cause === undefined ? undefined : { cause: told.cause });
@@ -133,6 +145,8 @@ export class CallError extends ToolfsError {
     this.reason = told.reason;
     this.fsError = told.fsError;
     this.retryDelayMs = told.retryDelayMs;
+    this.attempts = told.attempts ?? 0;
+    this.maybePublished = told.maybePublished ?? false;
   }
 
   override get retryable(): boolean {
@@ -144,7 +158,7 @@ export class CallError extends ToolfsError {
   }
 }
 
-/** The server could not be reached: the call was not sent. */
+/** The server could not be reached: no attempt of the call was sent. */
 export class ConnectError extends ToolfsError {
   override name = "ConnectError";
   /** The address as given. */
@@ -161,7 +175,7 @@ export class ConnectError extends ToolfsError {
   }
 }
 
-/** An argument that cannot be sent or used. Nothing was sent. */
+/** An argument that cannot be sent or used. No attempt of the call was sent. */
 export class ArgumentError extends ToolfsError {
   override name = "ArgumentError";
   /** The argument's name. */

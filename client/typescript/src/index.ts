@@ -1,6 +1,6 @@
 /** The TypeScript client of toolfs: file tools for language-model agents, over gRPC. */
 export type { CallOptions, EditArguments, ReadArguments, WriteArguments } from "./call.js";
-export type { ConnectOptions, RequestOptions, Token } from "./caller.js";
+export type { ConnectOptions, RequestOptions } from "./caller.js";
 export { type Capabilities, type OpenSessionOptions, Toolfs } from "./client.js";
 export { CallReason, FsErrorCode, type StatusName } from "./code.js";
 export type { ContentBlock } from "./content.js";
@@ -65,4 +65,5 @@ export type {
 } from "./reply.js";
 export { DEFAULT_RETRY, type RetryPolicy } from "./retry.js";
 export { Session, type SessionEvent, type SessionInfo } from "./session.js";
+export type { Token } from "./token.js";
 export { DEFAULT_MAX_MESSAGE_BYTES, type Tls, type TransportOptions } from "./transport.js";

@@ -96,8 +96,6 @@ export interface Bounds {
   deadlineMs: number;
   /** Ends the wait between tries. */
   signal?: AbortSignal | undefined;
-  /** Told before each try but the first, with the failure of the one before, if it was one. */
-  onRetry?: ((failure: ToolfsError | undefined) => void) | undefined;
 }
 
 /**
@@ -105,7 +103,7 @@ export interface Bounds {
  * or failure is the result.
  */
 export async function retrying<T>(trial: Trial<T>, bounds: Bounds): Promise<T> {
-  const { budget, timing, deadlineMs, signal, onRetry } = bounds;
+  const { budget, timing, deadlineMs, signal } = bounds;
   const end = timing.now() + deadlineMs;
   let remainingMs = deadlineMs;
   for (let tries = 1; ; tries += 1) {
@@ -124,7 +122,6 @@ export async function retrying<T>(trial: Trial<T>, bounds: Bounds): Promise<T> {
       if ("failure" in last) throw last.failure;
       return last.value;
     }
-    onRetry?.(failure as ToolfsError | undefined);
   }
 }
 

@@ -17,7 +17,7 @@ import {
 } from "./call.js";
 import type { Caller, RequestOptions } from "./caller.js";
 import { CallReason } from "./code.js";
-import { CallError, ConnectError } from "./error.js";
+import { CallError } from "./error.js";
 import { EventService, WatchRequestSchema, type WatchResponse } from "./gen/toolfs/v1/event_pb.js";
 import {
   CloseSessionRequestSchema,
@@ -28,6 +28,7 @@ import {
 } from "./gen/toolfs/v1/session_pb.js";
 import { type ExecuteResponse, ToolService } from "./gen/toolfs/v1/tool_pb.js";
 import { AllPathsSchema, PathListSchema } from "./gen/toolfs/v1/types_pb.js";
+import { leavable } from "./leavable.js";
 import { type Plain, toPlain } from "./plain.js";
 import { decode, type EditResult, ModelReply, type ReadResult, type WriteResult } from "./reply.js";
 
@@ -133,21 +134,14 @@ export class Session implements AsyncDisposable {
 
   /**
    * Follows what the calls of this session do, whoever makes them. The watch begins when its first event is asked for,
-   * which is `watchBegan`; it ends with the session, and when the loop over it is left. It is no use of the session,
-   * which expires all the same.
+   * which is `watchBegan`; it ends with the session, when the loop over it is left, and by its `return`, also while a
+   * `next` waits. It is no use of the session, which expires all the same.
    *
    * @param options `resumeToken` goes on after the event that it came with; without it, from now on
    * @throws CallError also when the server goes away: watch again with the last `resumeToken`
    */
-  async *watch(options: { resumeToken?: string; signal?: AbortSignal } = {}): AsyncGenerator<SessionEvent, void> {
-    const scope = { case: "sessionId" as const, value: this.#id };
-    const message = create(WatchRequestSchema, {
-      scope,
-      resumeToken: wellFormed(options.resumeToken, "resumeToken") ?? "",
-    });
-    for await (const event of this.#caller.stream(EventService.method.watch, message, options.signal)) {
-      yield toPlain(event);
-    }
+  watch(options: { resumeToken?: string; signal?: AbortSignal } = {}): AsyncGenerator<SessionEvent, void> {
+    return leavable((leaving) => this.#events(options, leaving));
   }
 
   /** Keeps the session open at the end of an `await using` block: another process may go on with its id. */
@@ -163,14 +157,11 @@ export class Session implements AsyncDisposable {
   async close(options: RequestOptions = {}): Promise<void> {
     const key = { case: "sessionId" as const, value: this.#id };
     const message = create(CloseSessionRequestSchema, { key });
-    let mayBeDone = false;
     try {
-      await this.#caller.unary(SessionService.method.closeSession, message, "always", options, (failure) => {
-        mayBeDone ||= !(failure instanceof ConnectError);
-      });
+      await this.#caller.unary(SessionService.method.closeSession, message, "always", options);
     } catch (error) {
-      // The answer to an earlier try was lost: that try closed it.
-      if (!(mayBeDone && isGone(error))) throw error;
+      // The answer to an earlier attempt was lost: that attempt closed it.
+      if (!isGone(error) || error.attempts === 1) throw error;
     }
     this.#leftOpen = true;
   }
@@ -182,6 +173,18 @@ export class Session implements AsyncDisposable {
       await this.close();
     } catch (error) {
       if (!isGone(error)) throw error;
+    }
+  }
+
+  async *#events(
+    options: { resumeToken?: string; signal?: AbortSignal },
+    leaving: AbortSignal,
+  ): AsyncGenerator<SessionEvent, void> {
+    const scope = { case: "sessionId" as const, value: this.#id };
+    const resumeToken = wellFormed(options.resumeToken, "resumeToken") ?? "";
+    const message = create(WatchRequestSchema, { scope, resumeToken });
+    for await (const event of this.#caller.stream(EventService.method.watch, message, options.signal, leaving)) {
+      yield toPlain(event);
     }
   }
 
@@ -200,6 +203,6 @@ export function execute(caller: Caller, sessionId: string, call: Call, options: 
   return caller.unary(ToolService.method.execute, request, repeat, options);
 }
 
-function isGone(error: unknown): boolean {
+function isGone(error: unknown): error is CallError {
   return error instanceof CallError && error.reason === CallReason.SESSION_NOT_FOUND;
 }

@@ -46,13 +46,8 @@ export function clientClosed(cause: unknown): CallError {
 }
 
 /** A call whose time was over. */
-export function outOfTime(cause?: unknown): CallError {
-  return new CallError({
-    ...named(Code.DeadlineExceeded),
-    reason: CallReason.DEADLINE_EXCEEDED,
-    message: "the deadline was over before the server answered",
-    cause,
-  });
+export function outOfTime(cause?: unknown, message = "the deadline was over before the server answered"): CallError {
+  return new CallError({ ...named(Code.DeadlineExceeded), reason: CallReason.DEADLINE_EXCEEDED, message, cause });
 }
 
 function named(code: number): { code: number; status: string } {
@@ -85,12 +80,14 @@ function fromTransport(error: RpcError, shared: SharedTransport): CallError {
   const { code } = error;
   if (code === Code.DeadlineExceeded) return outOfTime(error);
   if (code === Code.ResourceExhausted && error.rawMessage.startsWith("message size")) {
-    const [what, side] = error.rawMessage.includes("writeMaxBytes") ? ["request", "not sent"] : ["answer", "not read"];
+    const isRequest = error.rawMessage.includes("writeMaxBytes");
+    const [what, side] = isRequest ? ["request", "not sent"] : ["answer", "not read"];
     const size = /^message size ([0-9]+)/.exec(error.rawMessage)?.[1];
     const message =
       `the ${what} of ${size ?? "too many"} bytes was ${side}: \`maxMessageBytes\` is ${shared.maxMessageBytes}; ` +
       "connect with a larger one";
-    return new CallError({ ...named(code), reason: "", message, cause: error });
+    const cause = isRequest ? new NotSent(message, { cause: error }) : error;
+    return new CallError({ ...named(code), reason: "", message, cause });
   }
   if (isConnectionLoss(error)) {
     const message = `the connection was lost before the server answered: ${error.rawMessage}`;

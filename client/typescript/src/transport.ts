@@ -43,7 +43,7 @@ export interface TransportOptions {
 /** The largest message in either direction unless an option says otherwise, in bytes. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 64 << 20;
 
-/** Why a request was not sent: no connection could be made. The cause of an error of the transport. */
+/** Why a request was not sent: no connection could be made, or it is too large. The cause of an error. */
 export class NotSent extends Error {}
 
 /** A connection that several clients share. */

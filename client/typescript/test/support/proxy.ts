@@ -9,17 +9,25 @@ export interface Proxy extends AsyncDisposable {
   address: string;
   /** From now on nothing that the server says arrives. */
   hold(): void;
+  /** How many bytes were kept back. */
+  held(): number;
   /** Ends all connections, with what was held, and lets later ones through. */
   cut(): void;
+  /** Later connections go there instead. */
+  redirect(serverAddress: string): void;
+  /** Takes no more connections, and ends all there are. */
+  vanish(): void;
 }
 
 /** Forwards the bytes of a server on a Unix socket. */
 export async function startProxy(serverAddress: string): Promise<Proxy> {
   const home = mkdtempSync(join(tmpdir(), "toolfs-proxy-"));
   const sockets = new Set<net.Socket>();
-  let held = false;
+  let isHeld = false;
+  let held = 0;
+  let target = serverAddress;
   const server = net.createServer((near) => {
-    const far = net.connect(serverAddress.slice("unix:".length));
+    const far = net.connect(target.slice("unix:".length));
     for (const socket of [near, far]) {
       sockets.add(socket);
       socket.on("error", () => {});
@@ -31,7 +39,8 @@ export async function startProxy(serverAddress: string): Promise<Proxy> {
     }
     near.pipe(far);
     far.on("data", (bytes) => {
-      if (!held) near.write(bytes);
+      if (isHeld) held += bytes.length;
+      else near.write(bytes);
     });
   });
   const path = join(home, "proxy.sock");
@@ -39,19 +48,29 @@ export async function startProxy(serverAddress: string): Promise<Proxy> {
   await once(server, "listening");
   const cut = () => {
     for (const socket of sockets) socket.destroy();
-    held = false;
+    isHeld = false;
   };
   return {
     address: `unix:${path}`,
     hold() {
-      held = true;
+      isHeld = true;
     },
+    held: () => held,
     cut,
-    async [Symbol.asyncDispose]() {
-      const closed = once(server, "close");
+    redirect(address) {
+      target = address;
+    },
+    vanish() {
       server.close();
       cut();
-      await closed;
+    },
+    async [Symbol.asyncDispose]() {
+      if (server.listening) {
+        const closed = once(server, "close");
+        server.close();
+        cut();
+        await closed;
+      }
       rmSync(home, { recursive: true, force: true });
     },
   };

@@ -56,6 +56,8 @@ export interface Script {
   execute(request: ExecuteRequest, context: HandlerContext): Promise<ExecuteResponse> | ExecuteResponse;
   /** How long results are remembered, in seconds; absent: not at all. */
   rememberedSeconds?: number;
+  /** What the server does before it tells its capabilities. */
+  beforeCapabilities?(): Promise<void>;
 }
 
 export interface ScriptedTools extends Scripted {
@@ -76,8 +78,9 @@ export async function serveScript(script: Script): Promise<ScriptedTools> {
         requests.push(request);
         return script.execute(request, context);
       },
-      getCapabilities() {
+      async getCapabilities() {
         count("getCapabilities");
+        await script.beforeCapabilities?.();
         const seconds = script.rememberedSeconds;
         const window = seconds === undefined ? {} : { requestIdWindow: { seconds: BigInt(seconds) } };
         return create(GetCapabilitiesResponseSchema, window);
