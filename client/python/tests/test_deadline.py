@@ -211,6 +211,27 @@ async def test_a_token_that_is_lost_after_an_attempt_hides_nothing_of_that(
     assert (failure.value.attempts, failure.value.maybe_published) == (1, True)
 
 
+@pytest.mark.parametrize("deadline", [float("inf"), 1e300, 10**400, 1e9])
+async def test_a_deadline_beyond_all_bounds_is_not_over_at_once(
+    mode: str, script: Script, address: str, deadline: float
+) -> None:
+    async with connect(mode, address, deadline=deadline, connect_timeout=deadline, token=lambda: "t") as client:
+        await client.definitions()
+        await client.definitions(deadline=deadline)
+    assert all(left is not None and left > 300 * 86_400 for left in script.left)
+
+
+@pytest.mark.parametrize("deadline", ["5", True, float("nan"), [1]])
+async def test_a_deadline_that_is_no_number_is_refused(mode: str, script: Script, address: str, deadline: Any) -> None:
+    for name in ("deadline", "connect_timeout"):
+        with pytest.raises(ArgumentError, match=f"`{name}` must be a number of seconds"):
+            connect(mode, address, **{name: deadline})
+    async with connect(mode, address) as client:
+        with pytest.raises(ArgumentError, match="`deadline` must be a number of seconds"):
+            await client.definitions(deadline=deadline)
+    assert script.asked == []
+
+
 async def test_a_client_that_is_closed_between_two_attempts_hides_nothing_of_the_first(
     mode: str, script: Script, address: str
 ) -> None:

@@ -62,7 +62,7 @@ ERRORS = [
 class Raising(MemoryFiles):
     """Raises one error for every question what is at a target."""
 
-    def __init__(self, error: Exception) -> None:
+    def __init__(self, error: BaseException) -> None:
         super().__init__({b"f": b"x"})
         self.error = error
 
@@ -95,6 +95,13 @@ def test_a_mistake_of_the_provider_says_nothing_of_its_cause(tmp_path: Path, cap
     call = refused(ended.value)
     assert (call.status, call.reason, call.fs_error) == (grpc.StatusCode.INTERNAL, "INTERNAL", None)
     assert "secret" not in call.message and "secret" in caplog.text
+
+
+@pytest.mark.parametrize("mistake", [SystemExit(3), KeyboardInterrupt()])
+def test_what_would_end_a_program_is_a_mistake_and_answered(mistake: BaseException, tmp_path: Path) -> None:
+    with served(Raising(mistake), tmp_path) as client, pytest.raises(grpc.RpcError) as ended:
+        client.stub.Stat(filesystem_pb2.StatRequest(target_key=client.key("f")), timeout=30)
+    assert refused(ended.value).reason == "INTERNAL"
 
 
 def test_an_error_that_is_too_long_is_cut_to_fit_the_trailers() -> None:

@@ -99,6 +99,15 @@ def test_windows_end_to_end_are_the_file() -> None:
     assert rebuilt == content
 
 
+@pytest.mark.parametrize("first", [1, 2, 5_041, 5_042, 5_043, 99_999, 100_000, 100_001, 10**15])
+def test_a_window_far_into_a_file_starts_at_its_line(first: int) -> None:
+    # Lines of 13 bytes, which do not end where the pieces of a count do.
+    content = b"".join(b"line %07d\n" % number for number in range(1, 100_001))
+    lines, stop = window_of(content, LineWindow(first, 1, 1_024, 2_000))
+    assert [line.text for line in lines] == ([b"line %07d" % first] if first <= 100_000 else [])
+    assert (stop is ReadStopReason.LINE_LIMIT) is (first < 100_000)
+
+
 def test_a_cut_line_tells_its_full_length_in_characters() -> None:
     (line,), _ = window_of(("é" * 30).encode(), LineWindow(1, 9, 100, 20))
     assert (line.text, line.full_length) == (("é" * 20).encode(), 30)

@@ -41,6 +41,14 @@ from toolfs.reply import decode_reply, read_result
 from toolfs.v1 import error_pb2, tool_pb2, types_pb2
 
 
+def nested(depth: int) -> dict[str, Any]:
+    """Objects in objects."""
+    inner: dict[str, Any] = {}
+    for _ in range(depth):
+        inner = {"a": inner}
+    return inner
+
+
 def request() -> tool_pb2.ExecuteRequest:
     return execute_request("id", request_id=None, tool_call_id="", dry_run=False, view="basic")
 
@@ -378,6 +386,7 @@ def test_a_whole_surrogate_pair_is_one_character_and_fine() -> None:
         ("`replace_all` must be", lambda call: add_edit(call, "a", "b", "c", "yes")),  # type: ignore[arg-type]
         ("`arguments` cannot be written as a JSON object", lambda call: add_json(call, "read", {"a": float("nan")})),
         ("`arguments` cannot be written as a JSON object", lambda call: add_json(call, "read", {"a": object()})),
+        ("`arguments` cannot be written .* nests too deeply", lambda call: add_json(call, "read", nested(100_000))),
         ("`arguments` must be a mapping, or JSON text, not `list`", lambda call: add_json(call, "read", [])),  # type: ignore[arg-type]
         (
             "`view` must be `basic` or `full`, not `all`",

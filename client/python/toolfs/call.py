@@ -99,6 +99,8 @@ def to_json(arguments: Mapping[str, Any]) -> str:
     try:
         # Nothing is escaped that need not be: half a surrogate pair must not slip through as an escape.
         return json.dumps(dict(arguments), ensure_ascii=False, allow_nan=False)
+    except RecursionError:
+        raise ArgumentError("arguments", "cannot be written as a JSON object: it nests too deeply") from None
     except (TypeError, ValueError) as error:
         raise ArgumentError("arguments", f"cannot be written as a JSON object: {error}") from None
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO
 
 from toolfs.error import LocalServerError
+from toolfs.seconds import seconds
 
 Root = str | os.PathLike[str]
 """A directory to serve, as `DIR` or `DIR=NAME`, where NAME is the absolute path under which agents see it."""
@@ -70,7 +71,12 @@ def local_options(
     """The options as values of one kind."""
     roots = [root] if isinstance(root, (str, os.PathLike)) else list(root)
     return LocalOptions(
-        tuple(os.fspath(root) for root in roots), binary, policy, os.fspath(state), tuple(args), start_timeout
+        tuple(os.fspath(root) for root in roots),
+        binary,
+        policy,
+        os.fspath(state),
+        tuple(args),
+        seconds("start_timeout", start_timeout),
     )
 
 

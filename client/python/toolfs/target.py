@@ -13,6 +13,7 @@ from urllib.parse import quote
 import grpc
 
 from toolfs.error import ArgumentError
+from toolfs.seconds import seconds
 
 _NO_HOST = re.compile(r"[][:/?#@%,\s\0]")
 """What no host's name has in it."""
@@ -59,6 +60,9 @@ class Target:
 
     def __post_init__(self) -> None:
         check_address(self.address)
+        seconds("connect_timeout", self.connect_timeout)
+        seconds("keepalive.time", self.keepalive.time)
+        seconds("keepalive.timeout", self.keepalive.timeout)
         if self.tls is not None and (self.tls.cert is None) != (self.tls.key is None):
             raise ArgumentError("tls", "needs `cert` and `key` together, or neither")
 
@@ -184,5 +188,6 @@ def _pem(name: str, material: Material | None) -> bytes | None:
         raise ArgumentError(f"tls.{name}", f"cannot be read: {error}") from None
 
 
-def _ms(seconds: float) -> int:
-    return max(1, round(seconds * 1000))
+def _ms(time: float) -> int:
+    # grpcio takes 31 bits.
+    return max(1, round(min(time * 1000, 2**31 - 1)))

@@ -16,6 +16,7 @@ from toolfs._backend import blocking as backend
 from toolfs.error import ArgumentError, CallError, ConnectError, ToolError, ToolfsError
 from toolfs.failure import client_closed, looks_unsent, out_of_time, read_failure, without_message
 from toolfs.retry import Budget, Repeat, RetryPolicy, Tries
+from toolfs.seconds import seconds
 from toolfs.target import Target
 from toolfs.v1 import tool_pb2, types_pb2
 
@@ -32,7 +33,7 @@ class Caller:
     def __init__(self, target: Target, token: backend.Token, deadline: float, retry: RetryPolicy) -> None:
         self._target = target
         self._token = token
-        self._deadline = deadline
+        self._deadline = seconds("deadline", deadline)
         self._retry = retry
         self._held: Connection | None = None
         self._budget = Budget(retry)
@@ -111,8 +112,7 @@ class Caller:
         `refused` finds in an answer the error for which the call is worth another try. The last answer is returned
         whatever it holds. Raises `ConnectError` where no attempt was sent, else `CallError` as the last one ended.
         """
-        if deadline is None:
-            deadline = self._deadline
+        deadline = self._deadline if deadline is None else seconds("deadline", deadline)
         until = time.monotonic() + deadline
         tries: Tries | None = None
         failure: ToolfsError | None = None

@@ -33,7 +33,8 @@ def in_call(context: Any) -> Iterator[Call]:
     except GeneratorExit:
         # The caller left in the middle of a stream.
         raise
-    except Exception:
+    except BaseException:
+        # Also what would end a program: here it would end a thread, and leave the caller without an answer.
         if call.has_ended:
             # What broke is the connection to a caller that left; nobody is there to be told.
             _abort(context, status.of_fs_error(refusal.aborted(AbortCause.CANCELLED)))

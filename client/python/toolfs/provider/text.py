@@ -128,11 +128,8 @@ def window_of(content: bytes, window: LineWindow) -> tuple[tuple[RawLine, ...], 
     """The lines of a text that a window asks for, and why it ended where it did."""
     lines: list[RawLine] = []
     room = window.max_bytes
-    number = 0
-    for text, crlf in _raw_lines(without_bom(content)):
-        number += 1
-        if number < window.first_line:
-            continue
+    body = without_bom(content)
+    for text, crlf in _raw_lines(body, _start_of(body, window.first_line)):
         if len(lines) == window.max_lines:
             return tuple(lines), ReadStopReason.LINE_LIMIT
         line = _cut(text, crlf, window.max_line_chars)
@@ -146,9 +143,24 @@ def window_of(content: bytes, window: LineWindow) -> tuple[tuple[RawLine, ...], 
     return tuple(lines), ReadStopReason.END_OF_FILE
 
 
-def _raw_lines(body: bytes) -> Iterator[tuple[bytes, bool]]:
-    """Each line without its line end, and whether that was CR LF."""
+def _start_of(body: bytes, line: int) -> int:
+    """Where a line starts, counted from 1; the size of the body where it has fewer."""
+    before = line - 1
     start = 0
+    # By pieces: a step for each line would hold up every other call for seconds in a large file.
+    while before > 0 and start < len(body):
+        found = body.count(LF, start, start + PIECE_BYTES)
+        if found >= before:
+            for _ in range(before):
+                start = body.find(LF, start) + 1
+            return start
+        before -= found
+        start += PIECE_BYTES
+    return min(start, len(body))
+
+
+def _raw_lines(body: bytes, start: int) -> Iterator[tuple[bytes, bool]]:
+    """Each line from an offset on without its line end, and whether that was CR LF."""
     while start < len(body):
         end = body.find(LF, start)
         if end < 0:
