@@ -4,6 +4,7 @@
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { integer, jsonObject, wellFormed } from "./argument.js";
+import { REQUEST_KINDS } from "./connect-option.js";
 import { ArgumentError } from "./error.js";
 import {
   EditCallSchema,
@@ -14,6 +15,7 @@ import {
   ResultView,
   WriteCallSchema,
 } from "./gen/toolfs/v1/tool_pb.js";
+import { check, JUDGED_ELSEWHERE, known, SWITCH } from "./option.js";
 
 /** Arguments of `read`. */
 export interface ReadArguments {
@@ -61,6 +63,32 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
 }
 
+const READ = known<ReadArguments>("an argument of `read`", "arguments", {
+  file_path: JUDGED_ELSEWHERE,
+  offset: JUDGED_ELSEWHERE,
+  limit: JUDGED_ELSEWHERE,
+});
+
+const WRITE = known<WriteArguments>("an argument of `write`", "arguments", {
+  file_path: JUDGED_ELSEWHERE,
+  content: JUDGED_ELSEWHERE,
+});
+
+const EDIT = known<EditArguments>("an argument of `edit`", "arguments", {
+  file_path: JUDGED_ELSEWHERE,
+  old_string: JUDGED_ELSEWHERE,
+  new_string: JUDGED_ELSEWHERE,
+  replace_all: SWITCH,
+});
+
+const OPTIONS = known<CallOptions>("an option of a call", "options", {
+  ...REQUEST_KINDS,
+  dryRun: SWITCH,
+  view: JUDGED_ELSEWHERE,
+  toolCallId: JUDGED_ELSEWHERE,
+  requestId: JUDGED_ELSEWHERE,
+});
+
 /** A call in the form of the contract. */
 export type Call = Exclude<ExecuteRequest["call"], { case: undefined }>;
 
@@ -70,6 +98,7 @@ export type Call = Exclude<ExecuteRequest["call"], { case: undefined }>;
  * @throws ArgumentError
  */
 export function readCall(args: ReadArguments): Call {
+  check(args, READ);
   const value = create(ReadCallSchema, {
     filePath: wellFormed(args.file_path, "file_path"),
     offset: integer(args.offset, "offset"),
@@ -84,6 +113,7 @@ export function readCall(args: ReadArguments): Call {
  * @throws ArgumentError
  */
 export function writeCall(args: WriteArguments): Call {
+  check(args, WRITE);
   const value = create(WriteCallSchema, {
     filePath: wellFormed(args.file_path, "file_path"),
     content: wellFormed(args.content, "content"),
@@ -97,6 +127,7 @@ export function writeCall(args: WriteArguments): Call {
  * @throws ArgumentError
  */
 export function editCall(args: EditArguments): Call {
+  check(args, EDIT);
   const value = create(EditCallSchema, {
     filePath: wellFormed(args.file_path, "file_path"),
     oldString: wellFormed(args.old_string, "old_string"),
@@ -122,6 +153,7 @@ export function jsonCall(name: string, args: object | string): Call {
  * @throws ArgumentError
  */
 export function executeRequest(sessionId: string, call: Call, options: CallOptions): ExecuteRequest {
+  check(options, OPTIONS);
   return create(ExecuteRequestSchema, {
     sessionId,
     requestId: wellFormed(options.requestId, "requestId") ?? randomUUID(),

@@ -1,9 +1,11 @@
 /** The client of one server. */
 import "./dispose.js";
+import { inspect } from "node:util";
 import { create } from "@bufbuild/protobuf";
 import { allWellFormed, integer, wellFormed } from "./argument.js";
 import { type CallOptions, jsonCall } from "./call.js";
 import { Caller, type ConnectOptions, type RequestOptions } from "./caller.js";
+import { checkConnectOptions, checkLocalOptions, checkRequestOptions, REQUEST_KINDS } from "./connect-option.js";
 import { ProtocolError } from "./error.js";
 import { promptOf, type ToolFormat, type ToolForms, type ToolsOptions, toolDefinitions } from "./format/tools.js";
 import {
@@ -21,6 +23,7 @@ import {
 } from "./gen/toolfs/v1/tool_pb.js";
 import { SessionMode } from "./gen/toolfs/v1/types_pb.js";
 import { type LocalOptions, type LocalServer, startLocalServer } from "./local.js";
+import { check, JUDGED_ELSEWHERE, known, LIST, OBJECT, SWITCH } from "./option.js";
 import { type Plain, toPlain } from "./plain.js";
 import { ModelReply } from "./reply.js";
 import { execute, Session, type SessionInfo } from "./session.js";
@@ -36,6 +39,28 @@ export interface OpenSessionOptions extends RequestOptions {
   /** Refuse every mutation. */
   readOnly?: boolean | undefined;
 }
+
+const OPEN_SESSION = known<OpenSessionOptions>("an option of `openSession`", "options", {
+  ...REQUEST_KINDS,
+  cwd: JUDGED_ELSEWHERE,
+  roots: LIST,
+  labels: OBJECT,
+  readOnly: SWITCH,
+});
+
+const TOOLS = known<ToolsOptions & RequestOptions>("an option of `tools`", "options", {
+  ...REQUEST_KINDS,
+  strict: SWITCH,
+});
+
+interface ListSessionsOptions extends RequestOptions {
+  pageSize?: number;
+}
+
+const LIST_SESSIONS = known<ListSessionsOptions>("an option of `listSessions`", "options", {
+  ...REQUEST_KINDS,
+  pageSize: JUDGED_ELSEWHERE,
+});
 
 /** What a server can do, and within which limits. */
 export type Capabilities = Plain<GetCapabilitiesResponse>;
@@ -60,6 +85,7 @@ export class Toolfs implements AsyncDisposable {
    * @throws ArgumentError for an address that is none, or that a token must not be sent to
    */
   static connect(address: string, options: ConnectOptions = {}): Toolfs {
+    checkConnectOptions(options);
     return new Toolfs(new Caller(address, options));
   }
 
@@ -69,7 +95,8 @@ export class Toolfs implements AsyncDisposable {
    *
    * @throws LocalServerError when the command `toolfs` is not found, or does not start
    */
-  static async local(options: LocalOptions): Promise<Toolfs> {
+  static async local(options: LocalOptions = {}): Promise<Toolfs> {
+    checkLocalOptions(options);
     const server = await startLocalServer(options);
     return new Toolfs(new Caller(server.address, options), server);
   }
@@ -85,6 +112,7 @@ export class Toolfs implements AsyncDisposable {
    * @throws CallError
    */
   async toolDefinitions(options: RequestOptions = {}): Promise<readonly ToolDefinition[]> {
+    checkRequestOptions(options);
     const method = ToolService.method.listTools;
     return (await this.#caller.unary(method, create(ListToolsRequestSchema), "always", options)).tools;
   }
@@ -99,7 +127,9 @@ export class Toolfs implements AsyncDisposable {
     format: Format,
     options: ToolsOptions & RequestOptions = {},
   ): Promise<ToolForms[Format]> {
-    return toolDefinitions(await this.toolDefinitions(options), format, options);
+    check(options, TOOLS);
+    const { strict = false, ...request } = options;
+    return toolDefinitions(await this.toolDefinitions(request), format, { strict });
   }
 
   /**
@@ -117,6 +147,7 @@ export class Toolfs implements AsyncDisposable {
    * @throws CallError
    */
   async capabilities(options: RequestOptions = {}): Promise<Capabilities> {
+    checkRequestOptions(options);
     const method = ToolService.method.getCapabilities;
     return toPlain(await this.#caller.unary(method, create(GetCapabilitiesRequestSchema), "always", options));
   }
@@ -127,6 +158,7 @@ export class Toolfs implements AsyncDisposable {
    * @throws CallError with an `fsError` for a `cwd` or root that is no directory beneath the roots
    */
   async openSession(open: OpenSessionOptions = {}): Promise<Session> {
+    check(open, OPEN_SESSION);
     const labels: Record<string, string> = {};
     for (const [name, value] of Object.entries(open.labels ?? {})) {
       labels[wellFormed(name, "labels")] = wellFormed(value, `labels.${name}`);
@@ -149,6 +181,7 @@ export class Toolfs implements AsyncDisposable {
    * @throws CallError with `SESSION_NOT_FOUND` when there is no such session (any more)
    */
   async resumeSession(id: string, options: RequestOptions = {}): Promise<Session> {
+    checkRequestOptions(options);
     const key = { case: "sessionId" as const, value: wellFormed(id, "id") };
     const message = create(GetSessionRequestSchema, { key });
     const response = await this.#caller.unary(SessionService.method.getSession, message, "always", options);
@@ -162,7 +195,8 @@ export class Toolfs implements AsyncDisposable {
    * @param options `pageSize`: how many a page has, 1 to 1,000
    * @throws CallError
    */
-  async *listSessions(options: RequestOptions & { pageSize?: number } = {}): AsyncGenerator<SessionInfo, void> {
+  async *listSessions(options: ListSessionsOptions = {}): AsyncGenerator<SessionInfo, void> {
+    check(options, LIST_SESSIONS);
     const pageSize = Number(integer(options.pageSize, "pageSize") ?? 0n);
     let pageToken = "";
     do {
@@ -181,6 +215,16 @@ export class Toolfs implements AsyncDisposable {
    */
   async call(name: string, args: object | string, options: CallOptions = {}): Promise<ModelReply> {
     return new ModelReply(await execute(this.#caller, "", jsonCall(name, args), options));
+  }
+
+  /** What a text of it is. */
+  toString(): string {
+    return `Toolfs(${this.address})`;
+  }
+
+  /** What `console.log` shows. */
+  [inspect.custom](): string {
+    return this.toString();
   }
 
   /** Closes the client: the connection, unless another client shares it, and the server of local mode. */

@@ -13,8 +13,8 @@ import { makePrivateDirectory, removePrivateDirectory } from "./private-director
 
 /** How to start a server of one's own, and how to connect to it. */
 export interface LocalOptions extends Omit<ConnectOptions, "tls" | "token"> {
-  /** What is served: a directory or several, each `DIR` or `DIR=NAME` where agents see it under another name. */
-  root: string | readonly string[];
+  /** What is served: a directory or several, each `DIR` or `DIR=NAME` where agents see it under another name. Default `.`. */
+  root?: string | readonly string[] | undefined;
   /** The command `toolfs`; otherwise what the environment variable `TOOLFS_BIN` names, otherwise `toolfs` on `PATH`. */
   binary?: string | undefined;
   /** `observation` (the server's default), `none`, or the address of a gate in another process. */
@@ -103,10 +103,11 @@ function notRun(binary: string, cause: unknown): LocalServerError {
 }
 
 function argumentsOf(address: string, options: LocalOptions): string[] {
-  const roots = typeof options.root === "string" ? [options.root] : options.root;
+  const { root = "." } = options;
+  const roots = typeof root === "string" ? [root] : root;
   return [
     "serve",
-    ...roots.flatMap((root) => ["--root", root]),
+    ...roots.flatMap((each) => ["--root", each]),
     ...["--listen", address, "--state", options.state ?? "memory", "--until-stdin-closes"],
     ...(options.policy === undefined ? [] : ["--policy", options.policy]),
     ...(options.args ?? []),

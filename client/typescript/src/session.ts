@@ -1,6 +1,7 @@
 /** A session: what an agent calls tools in. */
 import "./dispose.js";
 import { create } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
 import { allWellFormed, wellFormed } from "./argument.js";
 import {
   type Call,
@@ -17,6 +18,7 @@ import {
 } from "./call.js";
 import type { Caller, RequestOptions } from "./caller.js";
 import { CallReason } from "./code.js";
+import { checkRequestOptions } from "./connect-option.js";
 import { CallError } from "./error.js";
 import { EventService, WatchRequestSchema, type WatchResponse } from "./gen/toolfs/v1/event_pb.js";
 import {
@@ -29,6 +31,7 @@ import {
 import { type ExecuteResponse, ToolService } from "./gen/toolfs/v1/tool_pb.js";
 import { AllPathsSchema, PathListSchema } from "./gen/toolfs/v1/types_pb.js";
 import { leavable } from "./leavable.js";
+import { check, JUDGED_ELSEWHERE, known, SIGNAL } from "./option.js";
 import { type Plain, toPlain } from "./plain.js";
 import { decode, type EditResult, ModelReply, type ReadResult, type WriteResult } from "./reply.js";
 
@@ -37,6 +40,13 @@ export type SessionInfo = Plain<SessionMessage>;
 
 /** Something that happened in a session. `happening` is `{case, value}`; a `case` of `undefined` is of a newer server. */
 export type SessionEvent = Plain<WatchResponse>;
+
+interface WatchOptions {
+  resumeToken?: string;
+  signal?: AbortSignal;
+}
+
+const WATCH = known<WatchOptions>("an option of `watch`", "options", { resumeToken: JUDGED_ELSEWHERE, signal: SIGNAL });
 
 /**
  * An open session. Calls in it may run at the same time.
@@ -50,6 +60,7 @@ export class Session implements AsyncDisposable {
   readonly #caller: Caller;
   readonly #id: string;
   #leftOpen = false;
+  #closed = false;
 
   /** Use `client.openSession` or `client.resumeSession`. */
   constructor(caller: Caller, id: string, info: SessionMessage) {
@@ -75,7 +86,7 @@ export class Session implements AsyncDisposable {
    * @throws CallError when the call did not reach a tool
    */
   async read(args: ReadArguments, options: CallOptions = {}): Promise<ReadResult> {
-    return decode(await execute(this.#caller, this.#id, readCall(args), options), "read");
+    return decode(await execute(this.#caller, this.#use(), readCall(args), options), "read");
   }
 
   /**
@@ -86,7 +97,7 @@ export class Session implements AsyncDisposable {
    * @throws CallError when the call did not reach a tool
    */
   async write(args: WriteArguments, options: CallOptions = {}): Promise<WriteResult> {
-    return decode(await execute(this.#caller, this.#id, writeCall(args), options), "write");
+    return decode(await execute(this.#caller, this.#use(), writeCall(args), options), "write");
   }
 
   /**
@@ -97,7 +108,7 @@ export class Session implements AsyncDisposable {
    * @throws CallError when the call did not reach a tool
    */
   async edit(args: EditArguments, options: CallOptions = {}): Promise<EditResult> {
-    return decode(await execute(this.#caller, this.#id, editCall(args), options), "edit");
+    return decode(await execute(this.#caller, this.#use(), editCall(args), options), "edit");
   }
 
   /**
@@ -109,7 +120,7 @@ export class Session implements AsyncDisposable {
    * @throws ArgumentError for what cannot be sent: half of a surrogate pair, an object that is no JSON
    */
   async call(name: string, args: object | string, options: CallOptions = {}): Promise<ModelReply> {
-    return new ModelReply(await execute(this.#caller, this.#id, jsonCall(name, args), options));
+    return new ModelReply(await execute(this.#caller, this.#use(), jsonCall(name, args), options));
   }
 
   /**
@@ -140,7 +151,7 @@ export class Session implements AsyncDisposable {
    * @param options `resumeToken` goes on after the event that it came with; without it, from now on
    * @throws CallError also when the server goes away: watch again with the last `resumeToken`
    */
-  watch(options: { resumeToken?: string; signal?: AbortSignal } = {}): AsyncGenerator<SessionEvent, void> {
+  watch(options: WatchOptions = {}): AsyncGenerator<SessionEvent, void> {
     return leavable((leaving) => this.#events(options, leaving));
   }
 
@@ -155,15 +166,22 @@ export class Session implements AsyncDisposable {
    * @throws CallError also when it was closed before, or has expired
    */
   async close(options: RequestOptions = {}): Promise<void> {
-    const key = { case: "sessionId" as const, value: this.#id };
+    const key = { case: "sessionId" as const, value: this.#use() };
     const message = create(CloseSessionRequestSchema, { key });
+    checkRequestOptions(options);
     try {
       await this.#caller.unary(SessionService.method.closeSession, message, "always", options);
     } catch (error) {
       // The answer to an earlier attempt was lost: that attempt closed it.
       if (!isGone(error) || error.attempts === 1) throw error;
     }
+    this.#closed = true;
     this.#leftOpen = true;
+  }
+
+  /** What a text of it is; the id is not in it. */
+  toString(): string {
+    return `Session(${this.name})`;
   }
 
   /** Closes the session, unless it was closed, detached, or has ended already. */
@@ -176,11 +194,24 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  async *#events(
-    options: { resumeToken?: string; signal?: AbortSignal },
-    leaving: AbortSignal,
-  ): AsyncGenerator<SessionEvent, void> {
-    const scope = { case: "sessionId" as const, value: this.#id };
+  /**
+   * The id for a message. Of a session that was closed here, the server could say only that there is none.
+   *
+   * @throws CallError
+   */
+  #use(): string {
+    if (!this.#closed) return this.#id;
+    throw new CallError({
+      code: Code.NotFound,
+      status: "NOT_FOUND",
+      reason: CallReason.SESSION_NOT_FOUND,
+      message: `the session \`${this.name}\` was closed by this program: open another one`,
+    });
+  }
+
+  async *#events(options: WatchOptions, leaving: AbortSignal): AsyncGenerator<SessionEvent, void> {
+    check(options, WATCH);
+    const scope = { case: "sessionId" as const, value: this.#use() };
     const resumeToken = wellFormed(options.resumeToken, "resumeToken") ?? "";
     const message = create(WatchRequestSchema, { scope, resumeToken });
     for await (const event of this.#caller.stream(EventService.method.watch, message, options.signal, leaving)) {
@@ -189,8 +220,9 @@ export class Session implements AsyncDisposable {
   }
 
   async #forget(scope: ForgetObservationsRequest["scope"], options: RequestOptions): Promise<void> {
-    const key = { case: "sessionId" as const, value: this.#id };
+    const key = { case: "sessionId" as const, value: this.#use() };
     const message = create(ForgetObservationsRequestSchema, { key });
+    checkRequestOptions(options);
     message.scope = scope;
     await this.#caller.unary(SessionService.method.forgetObservations, message, "always", options);
   }
