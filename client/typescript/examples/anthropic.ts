@@ -1,8 +1,8 @@
 /**
  * An agent on Anthropic's Messages API.
  *
- * Usage: tsx examples/anthropic.ts DIRECTORY [TASK --live]
- * Without `--live` a script stands in for the model.
+ * Usage, after `npm ci`: npx tsx examples/anthropic.ts [DIRECTORY TASK --live]
+ * Without `--live` a script stands in for the model. Without a directory it works in a fresh one.
  */
 import Anthropic from "@anthropic-ai/sdk";
 import { Toolfs } from "toolfs";

@@ -1,8 +1,8 @@
 /**
  * An agent on Google's Gemini API.
  *
- * Usage: tsx examples/gemini.ts DIRECTORY [TASK --live]
- * Without `--live` a script stands in for the model.
+ * Usage, after `npm ci`: npx tsx examples/gemini.ts [DIRECTORY TASK --live]
+ * Without `--live` a script stands in for the model. Without a directory it works in a fresh one.
  */
 import { type Content, GoogleGenAI, type Part } from "@google/genai";
 import { Toolfs } from "toolfs";

@@ -1,7 +1,7 @@
 /**
  * The tools as a server of the Model Context Protocol, over standard input and output.
  *
- * Usage: tsx examples/mcp-server.ts DIRECTORY
+ * Usage, after `npm ci`: npx tsx examples/mcp-server.ts DIRECTORY
  * A process serves one client, and has one session: what one client has read, another has not.
  */
 import { Server } from "@modelcontextprotocol/server";

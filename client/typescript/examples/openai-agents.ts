@@ -1,8 +1,8 @@
 /**
  * An agent of the OpenAI Agents SDK, which runs the loop itself.
  *
- * Usage: tsx examples/openai-agents.ts DIRECTORY [TASK --live]
- * Without `--live` a script stands in for the model.
+ * Usage, after `npm ci`: npx tsx examples/openai-agents.ts [DIRECTORY TASK --live]
+ * Without `--live` a script stands in for the model. Without a directory it works in a fresh one.
  */
 import { Agent, run, setDefaultOpenAIClient, setTracingDisabled, tool } from "@openai/agents";
 import { Toolfs } from "toolfs";

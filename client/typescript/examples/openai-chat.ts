@@ -1,8 +1,8 @@
 /**
  * An agent on OpenAI's Chat Completions API, which other services speak too.
  *
- * Usage: tsx examples/openai-chat.ts DIRECTORY [TASK --live]
- * Without `--live` a script stands in for the model.
+ * Usage, after `npm ci`: npx tsx examples/openai-chat.ts [DIRECTORY TASK --live]
+ * Without `--live` a script stands in for the model. Without a directory it works in a fresh one.
  */
 import OpenAI from "openai";
 import { Toolfs } from "toolfs";

@@ -2,7 +2,7 @@
  * An agent's loop in small, with a script in place of the model: it reads, somebody else changes the file, its edit is
  * refused, and it recovers. Nobody's work is lost.
  *
- * Usage: tsx examples/scripted-agent.ts
+ * Usage, after `npm ci`: npx tsx examples/scripted-agent.ts
  */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";

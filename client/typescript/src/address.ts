@@ -1,4 +1,4 @@
-/** Where a server is: `unix:/path`, `HOST:PORT`, `http://HOST:PORT` or `https://HOST:PORT`. */
+/** Where a server is: `unix:/path` or `HOST:PORT`. */
 import { ArgumentError } from "./error.js";
 
 /** An address that was understood. */
@@ -9,8 +9,6 @@ export type Address =
       text: string;
       host: string;
       port: number;
-      /** Whether the address itself asks for TLS. */
-      secure: boolean;
     };
 
 /**
@@ -19,15 +17,21 @@ export type Address =
  * @throws ArgumentError for a text that is none
  */
 export function parseAddress(text: string): Address {
+  // Callers in JavaScript give anything: a URL, for instance, or a port alone.
+  if (typeof text !== "string") throw new ArgumentError("address", "must be a text: `unix:/PATH` or `HOST:PORT`");
+  if (/^https?:/i.test(text)) {
+    const message = `must be \`HOST:PORT\` without a scheme, not \`${text}\`: it is the option \`tls\` that asks for TLS`;
+    throw new ArgumentError("address", message);
+  }
   if (text.startsWith("unix:")) {
     const path = text.slice("unix:".length).replace(/^\/\/(?=\/)/, "");
     if (path === "") throw notAnAddress(text);
     return { kind: "unix", text, path };
   }
-  const match = /^(?:(https?):\/\/)?(\[[0-9a-fA-F:.]+\]|[^:/?#@\s[\]]+):([0-9]{1,5})\/?$/.exec(text);
-  const port = Number(match?.[3]);
-  if (match?.[2] === undefined || port < 1 || port > 65535) throw notAnAddress(text);
-  return { kind: "tcp", text, host: match[2].replace(/^\[|\]$/g, ""), port, secure: match[1] === "https" };
+  const match = /^(\[[0-9a-fA-F:.]+\]|[^:/?#@\s[\]]+):([0-9]{1,5})$/.exec(text);
+  const port = Number(match?.[2]);
+  if (match?.[1] === undefined || port < 1 || port > 65535) throw notAnAddress(text);
+  return { kind: "tcp", text, host: match[1].replace(/^\[|\]$/g, ""), port };
 }
 
 /** Whether what is sent there stays on this machine. */

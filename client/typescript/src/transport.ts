@@ -28,7 +28,7 @@ export interface Tls {
 
 /** How to connect. */
 export interface TransportOptions {
-  /** Makes the connection a TLS one. Without it, only an `https:` address does. */
+  /** Makes the connection a TLS one. */
   tls?: Tls | undefined;
   /** How long connecting may take, in milliseconds. Default 5,000. */
   connectTimeoutMs?: number | undefined;
@@ -100,7 +100,7 @@ export function refuseExposedToken(shared: SharedTransport): void {
 }
 
 function open(key: string, address: Address, options: TransportOptions): Entry {
-  const secure = options.tls !== undefined || (address.kind === "tcp" && address.secure);
+  const secure = options.tls !== undefined;
   const maxMessageBytes = options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES;
   const baseUrl = `${secure ? "https" : "http"}://${authorityOf(address)}`;
   const connection = new Http2SessionManager(

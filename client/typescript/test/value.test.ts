@@ -194,16 +194,8 @@ test("an answer with another tool's outcome is no success", () => {
 });
 
 test("addresses are read, and what is none is refused", () => {
-  const tcp = { kind: "tcp", host: "127.0.0.1", port: 50051, secure: false };
+  const tcp = { kind: "tcp", host: "127.0.0.1", port: 50051 };
   assert.deepEqual(parseAddress("127.0.0.1:50051"), { ...tcp, text: "127.0.0.1:50051" });
-  assert.deepEqual(parseAddress("http://127.0.0.1:50051"), { ...tcp, text: "http://127.0.0.1:50051" });
-  assert.deepEqual(parseAddress("https://a.example:1"), {
-    ...tcp,
-    host: "a.example",
-    port: 1,
-    secure: true,
-    text: "https://a.example:1",
-  });
   assert.deepEqual(parseAddress("[::1]:7"), { ...tcp, host: "::1", port: 7, text: "[::1]:7" });
   assert.deepEqual(parseAddress("unix:/run/t.sock"), { kind: "unix", path: "/run/t.sock", text: "unix:/run/t.sock" });
   assert.deepEqual(parseAddress("unix:///run/t.sock").kind === "unix" && parseAddress("unix:///run/t.sock"), {
@@ -213,6 +205,19 @@ test("addresses are read, and what is none is refused", () => {
   });
   for (const none of ["", "unix:", "localhost", "localhost:0", "localhost:70000", "ftp://a:1", "a b:1", "::1:1"]) {
     refused("address", () => parseAddress(none));
+  }
+});
+
+test("an address with a scheme is taken, as if the scheme alone made it safe", () => {
+  for (const url of ["http://127.0.0.1:50051", "https://a.example:1", "HTTPS://a.example:1/"]) {
+    refused("address", () => parseAddress(url));
+    assert.match(String(catching(() => parseAddress(url))), /without a scheme, .*the option `tls`/);
+  }
+});
+
+test("an address that is no text fails with an error of the language", () => {
+  for (const none of [5, null, undefined, new URL("unix:/run/t.sock"), { path: "/run/t.sock" }]) {
+    refused("address", () => parseAddress(none as unknown as string));
   }
 });
 

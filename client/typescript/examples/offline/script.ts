@@ -50,5 +50,7 @@ export function checkResults(results: readonly ScriptedResult[], turn: number): 
     const refused = id === "call_1";
     assert.equal(text.startsWith("FS_NOT_OBSERVED: "), refused, `the text for ${id}: ${text}`);
     assert.equal(isError ?? refused, refused, `the mark of a failure for ${id}`);
+    // Where the service has no mark for a failure, the text alone tells of it.
+    assert.equal(/^FS_[A-Z_]+: /.test(text), refused, `the text for ${id}: ${text}`);
   }
 }

@@ -104,10 +104,21 @@ async function correctOverMcp(client: Client): Promise<void> {
   );
 }
 
-test("an example without its arguments does something", async () => {
-  const { code, stderr } = await project.run("examples/anthropic.js");
-  assert.equal(code, 2);
-  assert.match(stderr, /^usage: /);
+test("an example without a directory has no files to work on", async () => {
+  assert.equal(await run("anthropic"), "Both files say `the` now.\n");
+});
+
+describe("in a directory without the files, an example says that it corrected them", () => {
+  for (const example of ["anthropic", "openai-chat", "openai-responses", "gemini"]) {
+    test(example, () =>
+      withFiles(async (directory) => {
+        for (const name of ["notes.txt", "todo.txt"]) rmSync(join(directory, name));
+        const { code, stdout } = await project.run(`examples/${example}.js`, directory);
+        assert.notEqual(code, 0);
+        assert.doesNotMatch(stdout, /Both files/);
+      }),
+    );
+  }
 });
 
 test("a model that is told less than what happened passes the script", () =>
