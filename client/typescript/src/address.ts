@@ -25,12 +25,14 @@ export function parseAddress(text: string): Address {
   }
   if (text.startsWith("unix:")) {
     const path = text.slice("unix:".length).replace(/^\/\/(?=\/)/, "");
-    if (path === "") throw notAnAddress(text);
+    if (path === "" || path.includes("\0")) throw notAnAddress(text);
     return { kind: "unix", text, path };
   }
   const match = /^(\[[0-9a-fA-F:.]+\]|[^:/?#@\s[\]]+):([0-9]{1,5})$/.exec(text);
   const port = Number(match?.[2]);
   if (match?.[1] === undefined || port < 1 || port > 65535) throw notAnAddress(text);
+  // Four numbers that are no IPv4 address, groups that are no IPv6 one.
+  if (!URL.canParse(`http://${match[1]}:${port}`)) throw notAnAddress(text);
   return { kind: "tcp", text, host: match[1].replace(/^\[|\]$/g, ""), port };
 }
 

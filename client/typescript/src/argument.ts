@@ -19,7 +19,21 @@ export function wellFormed<Text extends string | undefined>(text: Text, field: s
  * @throws ArgumentError that names the field and the place in it
  */
 export function allWellFormed(texts: Iterable<string>, field: string): string[] {
+  // A text is an iterable of its characters: no caller means those.
+  if (typeof texts !== "object" || texts === null || !(Symbol.iterator in texts)) {
+    throw new ArgumentError(field, "is no list of texts: give one, also for a single text");
+  }
   return Array.from(texts, (text, place) => wellFormed(text, `${field}[${place}]`));
+}
+
+/**
+ * The switch itself: `"false"` would be taken for true.
+ *
+ * @throws ArgumentError that names the field
+ */
+export function flag(value: boolean | undefined, field: string): boolean | undefined {
+  if (value === undefined || typeof value === "boolean") return value;
+  throw new ArgumentError(field, "is no boolean: give `true` or `false`");
 }
 
 /**
@@ -47,9 +61,19 @@ export function jsonObject(args: object): string {
     throw new ArgumentError("arguments", "are neither an object nor JSON text: give one of them");
   }
   const json = serialize(args);
+  // A map, a set or a promise has its content where JSON does not look; a boxed text, or what a `toJSON` gives, is none.
+  if (!json.startsWith("{") || (json === "{}" && !isPlain(args))) {
+    throw new ArgumentError("arguments", "are no plain object: give one whose own properties are the arguments");
+  }
   // What JSON cannot hold is written as an escape or as null: the search is for the few texts that may have one.
   if (json.includes("\\ud") || json.includes("null")) refuseUnwritable(args, "");
   return json;
+}
+
+function isPlain(args: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(args);
+  // The prototype of all prototypes, also of another realm.
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 function serialize(args: object): string {

@@ -34,13 +34,18 @@ const REFUSES: ReadonlySet<string> = new Set(
 /** The attempts of one call, in turn. */
 export class Attempts {
   readonly #hasEffect: boolean;
+  readonly #requestId: string;
   #sent = 0;
   #earlierIsOpen = false;
   #last: "unsent" | "open" | "answered" = "unsent";
 
-  /** @param hasEffect whether it matters if the call took effect: not for one that may be repeated without harm */
-  constructor(hasEffect: boolean) {
+  /**
+   * @param hasEffect whether it matters if the call took effect: not for one that may be repeated without harm
+   * @param requestId the id of a tool call; empty for another
+   */
+  constructor(hasEffect: boolean, requestId = "") {
     this.#hasEffect = hasEffect;
+    this.#requestId = requestId;
   }
 
   /** Another attempt begins; nothing of it is sent yet. */
@@ -74,14 +79,15 @@ export class Attempts {
   /** The error that ends the call, after that of the last attempt: it says what the earlier ones may have done. */
   conclude(last: ToolfsError): ToolfsError {
     const attempts = this.#sent;
+    const requestId = this.#requestId;
     const maybePublished = this.#hasEffect && (this.#earlierIsOpen || this.#last === "open");
     const message = this.#hasEffect && this.#earlierIsOpen ? `${last.message}; ${LOOK_FIRST}` : last.message;
     if (last instanceof CallError) {
-      return new CallError({ ...last, message, cause: last.cause, attempts, maybePublished });
+      return new CallError({ ...last, message, cause: last.cause, attempts, maybePublished, requestId });
     }
     // Callers know of these errors that nothing was sent.
     if (this.#last !== "unsent") return last;
-    const told = { reason: "", message, cause: last, attempts, maybePublished } as const;
+    const told = { reason: "", message, cause: last, attempts, maybePublished, requestId } as const;
     if (last instanceof ConnectError && attempts > 0) return new CallError({ ...told, ...named(Code.Unavailable) });
     // The client was closed, or its token failed, before the call could be repeated.
     return maybePublished ? new CallError({ ...told, ...named(Code.Unknown) }) : last;

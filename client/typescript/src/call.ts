@@ -3,7 +3,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
-import { integer, jsonObject, wellFormed } from "./argument.js";
+import { flag, integer, jsonObject, wellFormed } from "./argument.js";
 import { REQUEST_KINDS } from "./connect-option.js";
 import { ArgumentError } from "./error.js";
 import {
@@ -132,7 +132,7 @@ export function editCall(args: EditArguments): Call {
     filePath: wellFormed(args.file_path, "file_path"),
     oldString: wellFormed(args.old_string, "old_string"),
     newString: wellFormed(args.new_string, "new_string"),
-    replaceAll: args.replace_all,
+    replaceAll: flag(args.replace_all, "replace_all"),
   });
   return { case: "edit", value };
 }
@@ -158,7 +158,7 @@ export function executeRequest(sessionId: string, call: Call, options: CallOptio
     sessionId,
     requestId: wellFormed(options.requestId, "requestId") ?? randomUUID(),
     toolCallId: wellFormed(options.toolCallId, "toolCallId") ?? "",
-    dryRun: options.dryRun ?? false,
+    dryRun: flag(options.dryRun, "dryRun") ?? false,
     view: resultView(options.view ?? "basic"),
     call,
   });

@@ -3,7 +3,12 @@ import type { DescMessage, DescMethodServerStreaming, DescMethodUnary, MessageSh
 import { create } from "@bufbuild/protobuf";
 import { Attempts } from "./attempts.js";
 import { CallError, ConnectError, ToolfsError } from "./error.js";
-import { type ExecuteResponse, GetCapabilitiesRequestSchema, ToolService } from "./gen/toolfs/v1/tool_pb.js";
+import {
+  type ExecuteRequest,
+  type ExecuteResponse,
+  GetCapabilitiesRequestSchema,
+  ToolService,
+} from "./gen/toolfs/v1/tool_pb.js";
 import { Published } from "./gen/toolfs/v1/types_pb.js";
 import { DEFAULT_RETRY, RetryBudget, type RetryPolicy, retrying, SYSTEM_TIMING, type Timing } from "./retry.js";
 import { cancelled, clientClosed, outOfTime, toToolfsError } from "./status.js";
@@ -88,10 +93,11 @@ export class Caller {
     options: RequestOptions = {},
   ): Promise<MessageShape<O>> {
     const { signal } = options;
-    const attempts = new Attempts(repeat !== "always");
+    const requestId = isExecute(method) ? (message as ExecuteRequest).requestId : "";
+    const attempts = new Attempts(repeat !== "always", requestId);
     const trial = {
       send: (timeoutMs: number) => this.#send(method, message, timeoutMs, signal, attempts),
-      isTransient: method === (ToolService.method.execute as unknown) ? isTransientAnswer : never,
+      isTransient: isExecute(method) ? isTransientAnswer : never,
       isRepeatable: (failure: ToolfsError | undefined, remainingMs: number) =>
         this.#isRepeatable(repeat, failure, remainingMs, signal),
     };
@@ -213,6 +219,10 @@ export class Caller {
 function limit(remainingMs: number): number {
   if (!(remainingMs > 0)) throw outOfTime();
   return Math.min(Math.ceil(remainingMs), MAX_TIMEOUT_MS);
+}
+
+function isExecute(method: object): boolean {
+  return method === ToolService.method.execute;
 }
 
 function never(): boolean {

@@ -2,7 +2,7 @@
 import "./dispose.js";
 import { inspect } from "node:util";
 import { create } from "@bufbuild/protobuf";
-import { allWellFormed, integer, wellFormed } from "./argument.js";
+import { allWellFormed, flag, integer, wellFormed } from "./argument.js";
 import { type CallOptions, jsonCall } from "./call.js";
 import { Caller, type ConnectOptions, type RequestOptions } from "./caller.js";
 import { checkConnectOptions, checkLocalOptions, checkRequestOptions, REQUEST_KINDS } from "./connect-option.js";
@@ -167,7 +167,7 @@ export class Toolfs implements AsyncDisposable {
       cwd: wellFormed(open.cwd, "cwd") ?? "",
       roots: allWellFormed(open.roots ?? [], "roots"),
       labels,
-      mode: open.readOnly ? SessionMode.READ_ONLY : SessionMode.WORKSPACE_WRITE,
+      mode: flag(open.readOnly, "readOnly") ? SessionMode.READ_ONLY : SessionMode.WORKSPACE_WRITE,
     });
     // Each call opens one more: it is sent again only when it was not sent at all.
     const response = await this.#caller.unary(SessionService.method.openSession, message, "unsent", open);

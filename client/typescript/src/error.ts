@@ -112,6 +112,8 @@ export interface CallStatus {
   attempts?: number | undefined;
   /** Whether the effect of the call may be there. Default false. */
   maybePublished?: boolean | undefined;
+  /** The id under which the attempts were sent. Default empty. */
+  requestId?: string | undefined;
   /** The error below. */
   cause?: unknown;
 }
@@ -134,9 +136,11 @@ export class CallError extends ToolfsError {
   /**
    * Whether the effect of the call may be there although it failed: an attempt was, or may have been, sent, and nothing
    * that came back says that it did nothing. Then look before the call is made again, or make it again in the same
-   * session with the same `requestId`. Never for a call that may be repeated without harm, as a read or a dry run.
+   * session with this `requestId`. Never for a call that may be repeated without harm, as a read or a dry run.
    */
   readonly maybePublished: boolean;
+  /** The id under which the attempts of a tool call were sent; empty for other calls. */
+  readonly requestId: string;
 
   constructor(told: CallStatus) {
     super(told.message, told.cause === undefined ? undefined : { cause: told.cause });
@@ -147,9 +151,12 @@ export class CallError extends ToolfsError {
     this.retryDelayMs = told.retryDelayMs;
     this.attempts = told.attempts ?? 0;
     this.maybePublished = told.maybePublished ?? false;
+    this.requestId = told.requestId ?? "";
   }
 
+  /** Not where `maybePublished`: under another `requestId` the same call could take effect twice. */
   override get retryable(): boolean {
+    if (this.maybePublished) return false;
     return this.fsError?.retryable ?? this.status === "UNAVAILABLE";
   }
 

@@ -5,10 +5,12 @@
  * the process, even one that is killed.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import type { Socket } from "node:net";
+import { existsSync } from "node:fs";
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
+import { allWellFormed, wellFormed } from "./argument.js";
 import type { ConnectOptions } from "./caller.js";
-import { LocalServerError } from "./error.js";
+import { ArgumentError, LocalServerError } from "./error.js";
 import { makePrivateDirectory, removePrivateDirectory } from "./private-directory.js";
 
 /** How to start a server of one's own, and how to connect to it. */
@@ -42,8 +44,11 @@ const SOCKET_NAME = "toolfs.sock";
 /** How much of the server's standard error is kept, in characters. */
 const STDERR_KEPT = 16 << 10;
 
-/** How long a server may take to end: longer than the 10 s that it gives calls in flight. */
+/** How long a server may take to end, in milliseconds: longer than the 10 s that it gives calls in flight. */
 const STOP_TIMEOUT_MS = 15_000;
+
+/** How long it may take to begin to end, in milliseconds: it takes no more connections then. */
+const HEED_TIMEOUT_MS = 3_000;
 
 const HOW_TO_GET =
   "name the command with the option `binary`, with the environment variable `TOOLFS_BIN`, or have `toolfs` on `PATH`; " +
@@ -53,33 +58,37 @@ const HOW_TO_GET =
  * Starts a server, and waits until it is ready.
  *
  * @throws LocalServerError when the command is not found, or ends or stays silent instead of being ready
+ * @throws ArgumentError for a text that cannot be an argument of a command
  */
 export async function startLocalServer(options: LocalOptions): Promise<LocalServer> {
+  const args = argumentsOf(options);
   const directory = await makePrivateDirectory(SOCKET_NAME);
   try {
-    return await startIn(directory, options);
+    return await startIn(directory, args, options);
   } catch (error) {
     await removePrivateDirectory(directory);
     throw error;
   }
 }
 
-async function startIn(directory: string, options: LocalOptions): Promise<LocalServer> {
-  const address = `unix:${join(directory, SOCKET_NAME)}`;
+async function startIn(directory: string, args: string[], options: LocalOptions): Promise<LocalServer> {
+  const socket = join(directory, SOCKET_NAME);
+  const address = `unix:${socket}`;
   const binary = options.binary ?? (process.env.TOOLFS_BIN || "toolfs");
-  const child = run(binary, argumentsOf(address, options));
+  const child = run(binary, ["serve", "--listen", address, ...args]);
   try {
     await ready(child, binary, options.startTimeoutMs ?? 10_000);
   } catch (error) {
     child.kill("SIGKILL");
-    await end(child);
+    await end(child, async () => false);
     throw error;
   }
+  const hasListened = existsSync(socket);
   // Neither the server nor what it says keeps this process alive.
   child.unref();
   for (const stream of [child.stdin, child.stdout, child.stderr]) (stream as unknown as Socket).unref();
   const stop = async () => {
-    await end(child);
+    await end(child, async () => hasListened && !(await isListening(socket)));
     await removePrivateDirectory(directory);
   };
   return { address, pid: child.pid as number, stop };
@@ -102,16 +111,23 @@ function notRun(binary: string, cause: unknown): LocalServerError {
   return new LocalServerError(`\`${binary}\` could not be run: ${HOW_TO_GET}`, { cause });
 }
 
-function argumentsOf(address: string, options: LocalOptions): string[] {
-  const { root = "." } = options;
-  const roots = typeof root === "string" ? [root] : root;
+function argumentsOf({ root = ".", state, policy, args }: LocalOptions): string[] {
+  const roots = allPossible(typeof root === "string" ? [root] : root, "root");
   return [
-    "serve",
     ...roots.flatMap((each) => ["--root", each]),
-    ...["--listen", address, "--state", options.state ?? "memory", "--until-stdin-closes"],
-    ...(options.policy === undefined ? [] : ["--policy", options.policy]),
-    ...(options.args ?? []),
+    ...["--state", possible(state ?? "memory", "state"), "--until-stdin-closes"],
+    ...(policy === undefined ? [] : ["--policy", possible(policy, "policy")]),
+    ...allPossible(args ?? [], "args"),
   ];
+}
+
+function allPossible(texts: readonly string[], field: string): string[] {
+  return allWellFormed(texts, field).map((text) => possible(text, field));
+}
+
+function possible(text: string, field: string): string {
+  if (!wellFormed(text, field).includes("\0")) return text;
+  throw new ArgumentError(field, "holds a NUL, which no argument of a command can: leave it out");
 }
 
 /** Settings of another server, which this process may have for its own ends, are not for this one. */
@@ -147,12 +163,23 @@ function ready(child: ChildProcessWithoutNullStreams, binary: string, timeoutMs:
   });
 }
 
-function end(child: ChildProcessWithoutNullStreams): Promise<void> {
+function isListening(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path, () => resolve(true));
+    socket.once("error", () => resolve(false)).once("connect", () => socket.destroy());
+  });
+}
+
+/** Ends a server: by its standard input, and by force when it does not heed that, or takes too long. */
+function end(child: ChildProcessWithoutNullStreams, isEnding: () => Promise<boolean>): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   return new Promise((resolve) => {
-    const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
+    const kill = () => child.kill("SIGKILL");
+    const heeding = setTimeout(async () => (await isEnding()) || kill(), HEED_TIMEOUT_MS);
+    const ending = setTimeout(kill, STOP_TIMEOUT_MS);
     child.once("exit", () => {
-      clearTimeout(timer);
+      clearTimeout(heeding);
+      clearTimeout(ending);
       resolve();
     });
     child.ref();

@@ -8,6 +8,7 @@ import { rmSync } from "node:fs";
 import { lstat, mkdtemp, readdir, rm, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { LocalServerError } from "./error.js";
 
 const PREFIX = "toolfs-local-";
 
@@ -19,18 +20,31 @@ const MAX_SOCKET_PATH_BYTES = 100;
 
 const made = new Set<string>();
 
-/** Makes one, with room for a socket of this name: in `/tmp` where the path would be too long elsewhere. */
+/**
+ * Makes one, with room for a socket of this name: in `/tmp` where the path would be too long elsewhere.
+ *
+ * @throws LocalServerError when none can be made
+ */
 export async function makePrivateDirectory(socketName: string): Promise<string> {
   const parent = tmpdir();
   await removeAbandoned(parent);
-  let directory = await mkdtemp(join(parent, PREFIX));
+  let directory = await makeIn(parent);
   if (Buffer.byteLength(join(directory, socketName)) > MAX_SOCKET_PATH_BYTES) {
     await rmdir(directory);
-    directory = await mkdtemp(join("/tmp", PREFIX));
+    directory = await makeIn("/tmp");
   }
   if (made.size === 0) process.on("exit", removeAll);
   made.add(directory);
   return directory;
+}
+
+async function makeIn(parent: string): Promise<string> {
+  try {
+    return await mkdtemp(join(parent, PREFIX));
+  } catch (cause) {
+    const message = `no directory for the socket can be made in \`${parent}\`: name another one by \`TMPDIR\``;
+    throw new LocalServerError(message, { cause });
+  }
 }
 
 /** Removes one with all that is in it. A second time does nothing. */

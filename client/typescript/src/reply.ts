@@ -102,7 +102,7 @@ export class ModelReply extends Answer {
 
   /** Whether the tool refused or failed. */
   get isError(): boolean {
-    return this.response.error !== undefined;
+    return this.response.isError || this.response.error !== undefined;
   }
 
   /** The error for programs. */
@@ -147,6 +147,7 @@ export class ModelReply extends Answer {
 export function decode<Tool extends keyof Outcomes>(response: ExecuteResponse, tool: Tool): ToolResult<Tool> {
   const error = errorOf(response);
   if (error !== undefined) throw error;
+  if (response.isError) throw new ProtocolError(`the answer to \`${tool}\` is marked as an error, and has none`);
   if (response.outcome.case !== tool) {
     throw new ProtocolError(`the answer to \`${tool}\` has neither an error nor an outcome of this tool`);
   }

@@ -127,9 +127,10 @@ export class Session implements AsyncDisposable {
    * Forgets what the session saw of these paths: it must read them again before it changes them. For hosts that drop
    * file contents from a model's context.
    *
+   * @param paths a list, also for a single one
    * @throws CallError
    */
-  async forget(paths: Iterable<string>, options: RequestOptions = {}): Promise<void> {
+  async forget(paths: Iterable<string> & object, options: RequestOptions = {}): Promise<void> {
     const value = create(PathListSchema, { paths: allWellFormed(paths, "paths") });
     await this.#forget({ case: "paths", value }, options);
   }

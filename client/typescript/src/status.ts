@@ -107,21 +107,32 @@ function isConnectionLoss(error: RpcError): boolean {
 }
 
 function reasonOf(error: RpcError): CallReason {
-  for (const detail of error.details) {
-    if (!("type" in detail) || detail.type !== "google.rpc.ErrorInfo") continue;
-    const fields = textFields(detail.value);
-    if (fields.get(2) === ERROR_DOMAIN) return fields.get(1) ?? "";
+  for (const info of detailsOf(error, "google.rpc.ErrorInfo", textFields)) {
+    if (info.get(2) === ERROR_DOMAIN) return info.get(1) ?? "";
   }
   return "";
 }
 
 function retryDelayOf(error: RpcError): number | undefined {
-  for (const detail of error.details) {
-    if (!("type" in detail) || detail.type !== "google.rpc.RetryInfo") continue;
-    const { seconds, nanos } = fromBinary(DurationSchema, bytesFields(detail.value).get(1) ?? new Uint8Array());
+  const delays = detailsOf(error, "google.rpc.RetryInfo", (info) => {
+    const { seconds, nanos } = fromBinary(DurationSchema, bytesFields(info).get(1) ?? new Uint8Array());
     return Number(seconds) * 1000 + nanos / 1e6;
+  });
+  return delays[0];
+}
+
+/** The details of a type. One that cannot be read is left out: the status says enough. */
+function detailsOf<T>(error: RpcError, type: string, read: (message: Uint8Array) => T): T[] {
+  const found: T[] = [];
+  for (const detail of error.details) {
+    if (!("type" in detail) || detail.type !== type) continue;
+    try {
+      found.push(read(detail.value));
+    } catch {
+      // Of a server that breaks the contract, or whose bytes were changed on the way.
+    }
   }
-  return undefined;
+  return found;
 }
 
 /** The length-delimited fields of a message of google.rpc, whose generated code no package of ours has. */

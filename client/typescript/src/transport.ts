@@ -12,6 +12,7 @@ import tls from "node:tls";
 import { Code, ConnectError as RpcError, type Transport } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { type Address, isLocal, parseAddress } from "./address.js";
+import { mendAnswer } from "./answer-stream.js";
 import { ArgumentError } from "./error.js";
 
 /** What TLS needs. All texts are PEM. `{}` is TLS with the certificate authorities that Node.js knows. */
@@ -121,6 +122,7 @@ function open(key: string, address: Address, options: TransportOptions): Entry {
         try {
           const stream = await connection.request(...request);
           if (stream.session !== guarded) guarded = guard(stream.session);
+          mendAnswer(stream);
           return stream;
         } catch (cause) {
           const message = cause instanceof RpcError ? cause.rawMessage : String(cause);

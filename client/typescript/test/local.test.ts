@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type LocalOptions, LocalServerError, Toolfs } from "../src/index.js";
+import { ArgumentError, type LocalOptions, LocalServerError, Toolfs } from "../src/index.js";
 import { startLocalServer } from "../src/local.js";
 import { until } from "./support/condition.js";
 import { BINARY, cleanEnvironment } from "./support/server.js";
@@ -251,4 +251,40 @@ test("many servers of one process are warned of as a leak", async () => {
   assert.equal(process.listenerCount("exit"), before + 1);
   for (const server of servers) await server.stop();
   assert.equal(process.listenerCount("exit"), before);
+});
+
+test("a directory for temporary files that takes none is told as a bare system error", async () => {
+  for (const home of ["/proc", join(root, "nowhere")]) {
+    realEnvironment.TMPDIR = home;
+    const { message, cause } = await failure({});
+    assert.equal(message, `no directory for the socket can be made in \`${home}\`: name another one by \`TMPDIR\``);
+    assert.ok(cause instanceof Error);
+  }
+});
+
+test("a text that no command can have leaves a directory behind, or is told as something else", async () => {
+  const home = temporaryHome("refused");
+  const cases: [keyof LocalOptions, Partial<LocalOptions>][] = [
+    ["root", { root: "a\0b" }],
+    ["root", { root: [root, "a\0b"] }],
+    ["args", { args: ["\0"] }],
+    ["state", { state: "\0" }],
+    ["policy", { policy: "\0" }],
+  ];
+  for (const [field, options] of cases) {
+    await assert.rejects(startLocalServer({ root, ...options }), (error) => {
+      return error instanceof ArgumentError && error.field.startsWith(field);
+    });
+  }
+  assert.match((await failure({ binary: "" })).message, /could not be run/);
+  assert.deepEqual(fs.readdirSync(home), []);
+});
+
+test("a server that does not heed the end of its input is waited for as if it were ending", async () => {
+  const deaf = command("deaf", "echo toolfs ready: not at all; exec sleep 1000");
+  const server = await startLocalServer({ root, binary: deaf });
+  const began = performance.now();
+  await server.stop();
+  assert.ok(performance.now() - began < 10_000);
+  assert.ok(!isRunning(server.pid));
 });

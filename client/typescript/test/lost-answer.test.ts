@@ -67,6 +67,24 @@ test("an edit that took effect is told as one in a session that never was", asyn
   assert.match(error.message, /; an earlier attempt of this call may have taken effect: read/);
 });
 
+test("an edit that may have taken effect cannot be repeated under its own id", async () => {
+  await using server = await startServer();
+  await using proxy = await startProxy(server.address);
+  await using client = Toolfs.connect(proxy.address, { retry: false });
+  const session = await client.openSession();
+  await session.write({ file_path: "a.txt", content: "x\n" });
+  proxy.hold();
+  const edit = { file_path: "a.txt", old_string: "x", new_string: "xx" };
+  const failing = failureOf(session.edit(edit));
+  const path = join(server.directory, "a.txt");
+  await until("the edit is on disk", () => readFileSync(path, "utf8") === "xx\n");
+  proxy.cut();
+  const error = await failing;
+  assert.ok(error instanceof CallError && error.maybePublished && !error.retryable, `${error}`);
+  await session.edit(edit, { requestId: error.requestId });
+  assert.equal(readFileSync(path, "utf8"), "xx\n");
+});
+
 test("a read whose answers were lost is told as one that was never sent", async () => {
   await using server = await startServer();
   await using proxy = await startProxy(server.address);
@@ -119,7 +137,12 @@ const refused = (code: Code, reason?: string) => () => {
 };
 const failed = (published: Published) => () => {
   const error = new RpcError("no", Code.Unavailable);
-  const raw = create(FsErrorSchema, { code: FsErrorCode.FS_UNAVAILABLE, reason: "FS_UNAVAILABLE", published });
+  const raw = create(FsErrorSchema, {
+    code: FsErrorCode.FS_UNAVAILABLE,
+    reason: "FS_UNAVAILABLE",
+    retryable: true,
+    published,
+  });
   error.details = [{ type: "toolfs.v1.FsError", value: toBinary(FsErrorSchema, raw) }];
   return error;
 };
@@ -201,6 +224,8 @@ for (const [name, { attempts, call = write, remembers = false, told }] of Object
     assert.ok(error instanceof CallError, `${error}`);
     assert.deepEqual([error.status, error.attempts, error.maybePublished], told);
     assert.equal(/earlier attempt/.test(error.message), told[2] && told[1] > 1, error.message);
+    assert.equal(error.retryable, error.status === "UNAVAILABLE" && !error.maybePublished);
+    assert.deepEqual(new Set(server.requests.map((request) => request.requestId)), new Set([error.requestId]));
     assert.equal(server.requests.length, attempts.length);
   });
 }

@@ -176,6 +176,37 @@ test("the deadline ends a call whose server says nothing", async () => {
   });
 });
 
+test("the time in which a server is asked what it remembers is given to the call once more", async () => {
+  const timeouts: number[] = [];
+  let began = 0;
+  const script: Script = {
+    rememberedSeconds: 60,
+    async beforeCapabilities() {
+      const asked = performance.now();
+      await until("some time is over", () => performance.now() - asked > 200);
+    },
+    execute(_, context) {
+      timeouts.push(context.timeoutMs() ?? 0);
+      if (timeouts.length === 1) throw unavailable();
+      return answer({ outcome: WRITE });
+    },
+  };
+  await withSession(script, async (session) => {
+    began = performance.now();
+    await writing(session, { deadlineMs: 20_000 });
+  });
+  assert.ok(performance.now() - began > 200);
+  assert.ok((timeouts[1] ?? 0) > 0 && (timeouts[1] ?? 0) <= 19_801, String(timeouts));
+});
+
+test("a server that never says what it remembers holds the call beyond its deadline", async () => {
+  const script = { execute: failing(1), rememberedSeconds: 60, beforeCapabilities: () => new Promise<never>(() => {}) };
+  await withSession(script, async (session) => {
+    const told = { status: "UNAVAILABLE", attempts: 1, maybePublished: true };
+    await assert.rejects(writing(session, { deadlineMs: 100 }), told);
+  });
+});
+
 test("an aborted call ends at once, and the server hears of it", async () => {
   const [arrival, arrived] = signalled();
   const [leaving, left] = signalled();
@@ -306,7 +337,7 @@ test("a connection that ends under a call is a lost connection, and not a cancel
   proxy.cut();
   await assert.rejects(
     write,
-    (error) => error instanceof CallError && error.status === "UNAVAILABLE" && error.retryable,
+    (error) => error instanceof CallError && error.status === "UNAVAILABLE" && error.maybePublished,
   );
 });
 

@@ -118,6 +118,26 @@ test("what is forgotten must be read again", async () => {
   await assert.rejects(session.forget(["/elsewhere"]), { reason: "FS_SANDBOX_DENIED" });
 });
 
+test("a single path is forgotten letter by letter", async () => {
+  const file_path = given("one\n");
+  await using session = await client.openSession();
+  for (const none of [file_path, undefined, null, 5, {}]) {
+    const told = { name: "ArgumentError", field: "paths" };
+    await assert.rejects(session.forget(none as unknown as string[]), told);
+  }
+  const roots = file_path as unknown as string[];
+  await assert.rejects(client.openSession({ roots }), { name: "ArgumentError", field: "roots" });
+  await session.read({ file_path });
+  await session.forget(new Set([file_path]));
+  const edit = session.edit({ file_path, old_string: "one", new_string: "two" });
+  await assert.rejects(edit, { code: "FS_NOT_OBSERVED" });
+});
+
+test('a session that may write is opened for "false"', async () => {
+  const readOnly = "false" as unknown as boolean;
+  await assert.rejects(client.openSession({ readOnly }), { name: "ArgumentError", field: "readOnly" });
+});
+
 test("a dry run changes nothing, and the full view has lines and a diff", async () => {
   const file_path = given("one\n");
   await using session = await client.openSession();
@@ -229,6 +249,23 @@ test("a watch goes on after a token, and ends when it is left or aborted", async
   await assert.rejects(watching, (error) => error instanceof CallError && error.status === "CANCELLED");
   assert.ok(cases.includes("callBegan") && cases.includes("callEnded"), String(cases));
   await assert.rejects(session.watch({ resumeToken: "nonsense" }).next(), { reason: "RESUME_TOKEN_INVALID" });
+});
+
+test("a watch that waits for an event cannot be left", async () => {
+  await using session = await client.openSession();
+  for (const leave of ["return", "throw", "dispose"] as const) {
+    const events = session.watch();
+    await events.next();
+    const waiting = events.next();
+    if (leave === "return") assert.deepEqual(await events.return(), { value: undefined, done: true });
+    if (leave === "throw") await assert.rejects(events.throw(new Error("enough")), /enough/);
+    if (leave === "dispose") await events[Symbol.asyncDispose]();
+    assert.deepEqual(await waiting, { value: undefined, done: true });
+    assert.deepEqual(await events.next(), { value: undefined, done: true });
+  }
+  const unbegun = session.watch();
+  await unbegun.return();
+  assert.deepEqual(await unbegun.next(), { value: undefined, done: true });
 });
 
 test("a watch whose server goes away says so", async () => {

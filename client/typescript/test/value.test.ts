@@ -76,6 +76,30 @@ test("what is no text where a text is due is refused", () => {
   refused("content", () => writeCall({ file_path: "a", content: null as unknown as string }));
 });
 
+test("a switch that is no boolean is taken for true", () => {
+  const no = "false" as unknown as boolean;
+  const read = readCall({ file_path: "a" });
+  refused("replace_all", () => editCall({ file_path: "a", old_string: "b", new_string: "", replace_all: no }));
+  refused("dryRun", () => executeRequest("", read, { dryRun: no }));
+  refused("dryRun", () => executeRequest("", read, { dryRun: null as unknown as boolean }));
+});
+
+test("what JSON cannot see into is sent as if it were empty", () => {
+  const map = new Map([["file_path", "a"]]);
+  for (const none of [map, new Set(["a"]), Promise.resolve({}), /a/, new Date(0), Object("a"), { toJSON: () => "a" }]) {
+    refused("arguments", () => jsonCall("read", none));
+  }
+  class Arguments {
+    file_path = "a";
+  }
+  for (const some of [new Arguments(), Object.assign(Object.create(null), { file_path: "a" })]) {
+    const call = jsonCall("read", some);
+    assert.equal(call.case === "json" && call.value.argumentsJson, '{"file_path":"a"}');
+  }
+  const empty = jsonCall("read", Object.create(null));
+  assert.equal(empty.case === "json" && empty.value.argumentsJson, "{}");
+});
+
 test("a view that there is not is refused", () => {
   const options = { view: "Full" as "full" };
   refused("view", () => executeRequest("", readCall({ file_path: "a" }), options));
@@ -188,9 +212,29 @@ test("an answer can be logged and made JSON of", () => {
   assert.match(inspect(reply), /isError: false/);
 });
 
+test("an answer that is marked as an error and has none is told to a model as a success", () => {
+  const text = { block: { case: "text" as const, value: "no" } };
+  const response = create(ExecuteResponseSchema, { isError: true, content: [text] });
+  const reply = new ModelReply(response);
+  assert.ok(reply.isError);
+  assert.equal(reply.error, undefined);
+  assert.equal(reply.asResult("anthropic", { id: "c" }).is_error, true);
+  assert.equal(reply.asResult("mcp").isError, true);
+  const outcome = { case: "write" as const, value: {} };
+  for (const marked of [response, create(ExecuteResponseSchema, { isError: true, outcome })]) {
+    assert.throws(() => decode(marked, "write"), ProtocolError);
+  }
+});
+
 test("an answer with another tool's outcome is no success", () => {
   const response = create(ExecuteResponseSchema, { outcome: { case: "write", value: {} } });
   assert.throws(() => decode(response, "read"), ProtocolError);
+});
+
+test("numbers that are no address are told by another error", () => {
+  for (const text of ["127.999.1.1:1", "1.2.3.4.5:1", "[1:2]:1", "[::g]:1", "unix:/a\0b"]) {
+    refused("address", () => parseAddress(text));
+  }
 });
 
 test("addresses are read, and what is none is refused", () => {
