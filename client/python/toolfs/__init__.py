@@ -33,6 +33,8 @@ from toolfs.reply import EditResult, ModelReply, ReadResult, WriteResult
 from toolfs.retry import RetryPolicy
 from toolfs.target import Keepalive, Tls
 
+__version__ = "0.1.0"
+
 __all__ = [
     "ArgumentError",
     "Arguments",
@@ -68,4 +70,5 @@ __all__ = [
     "WriteOperation",
     "WriteOutcome",
     "WriteResult",
+    "__version__",
 ]

@@ -33,6 +33,7 @@ def execute_request(
 ) -> tool_pb2.ExecuteRequest:
     """A request that lacks its call. Without a `request_id` it gets a fresh one."""
     try:
+        no_bytes(session_id, tool_call_id)
         return tool_pb2.ExecuteRequest(
             session_id=session_id,
             request_id=str(uuid4() if request_id is None else request_id),
@@ -44,28 +45,30 @@ def execute_request(
         raise ArgumentError("view", f"must be `basic` or `full`, not `{view}`") from None
     except (TypeError, ValueError) as error:
         texts = {"session_id": session_id, "request_id": str(request_id), "tool_call_id": tool_call_id}
-        raise refusal(texts, {"dry_run": dry_run}, error) from None
+        raise refusal(texts, error, flags={"dry_run": dry_run}) from None
 
 
 def add_read(request: tool_pb2.ExecuteRequest, file_path: str, offset: int | None, limit: int | None) -> None:
     """Makes it a `read`."""
     try:
+        no_bytes(file_path)
         request.read.file_path = file_path
         if offset is not None:
             request.read.offset = offset
         if limit is not None:
             request.read.limit = limit
     except (TypeError, ValueError) as error:
-        raise refusal({"file_path": file_path}, {"offset": offset, "limit": limit}, error) from None
+        raise refusal({"file_path": file_path}, error, numbers={"offset": offset, "limit": limit}) from None
 
 
 def add_write(request: tool_pb2.ExecuteRequest, file_path: str, content: str) -> None:
     """Makes it a `write`."""
     try:
+        no_bytes(file_path, content)
         request.write.file_path = file_path
         request.write.content = content
     except (TypeError, ValueError) as error:
-        raise refusal({"file_path": file_path, "content": content}, {}, error) from None
+        raise refusal({"file_path": file_path, "content": content}, error) from None
 
 
 def add_edit(
@@ -73,23 +76,25 @@ def add_edit(
 ) -> None:
     """Makes it an `edit`."""
     try:
+        no_bytes(file_path, old_string, new_string)
         request.edit.file_path = file_path
         request.edit.old_string = old_string
         request.edit.new_string = new_string
         request.edit.replace_all = replace_all
     except (TypeError, ValueError) as error:
         texts = {"file_path": file_path, "old_string": old_string, "new_string": new_string}
-        raise refusal(texts, {"replace_all": replace_all}, error) from None
+        raise refusal(texts, error, flags={"replace_all": replace_all}) from None
 
 
 def add_json(request: tool_pb2.ExecuteRequest, name: str, arguments: Arguments) -> None:
     """Makes it a call as a model made it."""
     text = arguments if isinstance(arguments, str) else to_json(arguments)
     try:
+        no_bytes(name)
         request.json.name = name
         request.json.arguments_json = text
     except (TypeError, ValueError) as error:
-        raise refusal({"name": name, "arguments": text}, {}, error) from None
+        raise refusal({"name": name, "arguments": text}, error) from None
 
 
 def to_json(arguments: Mapping[str, Any]) -> str:
@@ -105,8 +110,22 @@ def to_json(arguments: Mapping[str, Any]) -> str:
         raise ArgumentError("arguments", f"cannot be written as a JSON object: {error}") from None
 
 
-def refusal(texts: Mapping[str, Any], others: Mapping[str, Any], error: Exception) -> ArgumentError:
+def no_bytes(*texts: object) -> None:
+    """Raises `TypeError` where one is bytes: a message takes them for text, and who has bytes may mean others."""
+    for text in texts:
+        if isinstance(text, bytes):
+            raise TypeError("bytes are no text")
+
+
+def refusal(
+    texts: Mapping[str, Any],
+    error: Exception,
+    *,
+    numbers: Mapping[str, Any] | None = None,
+    flags: Mapping[str, Any] | None = None,
+) -> ArgumentError:
     """Says which argument a message of the contract did not take, and why."""
+    numbers, flags = numbers or {}, flags or {}
     for field, text in texts.items():
         if isinstance(text, str):
             try:
@@ -116,10 +135,13 @@ def refusal(texts: Mapping[str, Any], others: Mapping[str, Any], error: Exceptio
                 return ArgumentError(field, f"is not well-formed Unicode: {what} is half of a surrogate pair")
         else:
             return ArgumentError(field, f"must be a string, not `{type(text).__name__}`")
-    for field, value in others.items():
+    for field, value in flags.items():
+        if not isinstance(value, int):
+            return ArgumentError(field, f"must be `True` or `False`, not `{type(value).__name__}`")
+    for field, value in numbers.items():
         if value is not None and not isinstance(value, int):
-            return ArgumentError(field, f"must be an integer or a boolean, not `{type(value).__name__}`")
+            return ArgumentError(field, f"must be an integer, not `{type(value).__name__}`")
         if value is not None and not -(2**63) <= value < 2**63:
             return ArgumentError(field, "must fit 64 bits")
-    names = ", ".join([*texts, *others])
+    names = ", ".join([*texts, *numbers, *flags])
     return ArgumentError(names, f"cannot be sent: {error}")

@@ -9,6 +9,9 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any, TypeVar
 
+_NUMERIC = frozenset("bcdoxXneEfFgG%")
+"""How the format of a number ends."""
+
 _Member = TypeVar("_Member", bound="WireEnum")
 
 
@@ -23,6 +26,13 @@ class WireEnum(IntEnum):
         unknown._name_ = f"UNKNOWN_{value}"
         unknown._value_ = value
         return unknown
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __format__(self, spec: str) -> str:
+        # As its name, unless a number is asked for.
+        return format(int(self) if spec[-1:] in _NUMERIC else str(self), spec)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         # By value: an unknown one has no name to be found by.

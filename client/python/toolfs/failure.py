@@ -28,11 +28,16 @@ def client_closed() -> CallError:
     return CallError(grpc.StatusCode.CANCELLED, "the client was closed while the call was on its way")
 
 
-def out_of_time() -> CallError:
+def out_of_time(why: str = "the token did not come within the deadline") -> CallError:
     """What a call ends with whose time was over before it could be sent."""
-    failure = CallError(
-        grpc.StatusCode.DEADLINE_EXCEEDED, "the token did not come within the deadline", "DEADLINE_EXCEEDED"
-    )
+    failure = CallError(grpc.StatusCode.DEADLINE_EXCEEDED, why, "DEADLINE_EXCEEDED")
+    failure.attempts = 0
+    return failure
+
+
+def session_closed() -> CallError:
+    """What a call ends with whose session was closed by its own object: what the server would say, without asking."""
+    failure = CallError(grpc.StatusCode.NOT_FOUND, "this session was closed: open another", "SESSION_NOT_FOUND")
     failure.attempts = 0
     return failure
 

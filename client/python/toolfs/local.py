@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from toolfs.error import LocalServerError
+from toolfs.error import ArgumentError, LocalServerError
 from toolfs.seconds import seconds
 
 Root = str | os.PathLike[str]
@@ -69,7 +69,12 @@ def local_options(
     start_timeout: float,
 ) -> LocalOptions:
     """The options as values of one kind."""
-    roots = [root] if isinstance(root, (str, os.PathLike)) else list(root)
+    roots = [root] if isinstance(root, (str, os.PathLike)) else root
+    if isinstance(roots, bytes) or not isinstance(roots, Sequence):
+        # The keys of a mapping would be served, and its values be ignored.
+        raise ArgumentError("root", f"must be `DIR`, `DIR=NAME` or a list of such, not `{type(roots).__name__}`")
+    if not all(isinstance(each, (str, os.PathLike)) for each in roots):
+        raise ArgumentError("root", "must hold strings or paths only, each `DIR` or `DIR=NAME`")
     return LocalOptions(
         tuple(os.fspath(root) for root in roots),
         binary,
@@ -81,10 +86,15 @@ def local_options(
 
 
 def find_binary(option: Root | None, environ: Mapping[str, str]) -> str:
-    """The `toolfs` command: the option, else `TOOLFS_BIN`, else what is on `PATH`.
+    """The `toolfs` command: the option, else `TOOLFS_BIN`, else what is on `PATH`. An option that is a bare name is
+    looked up there too.
 
     Raises `LocalServerError` if there is none.
     """
+    if option is not None and (name := os.fspath(option)) and os.sep not in name:
+        option = shutil.which(name, path=environ.get("PATH"))
+        if option is None:
+            raise LocalServerError(f"the option `binary` names `{name}`, which is not on `PATH`: give its path")
     for given, said in ((option, "the option `binary`"), (environ.get("TOOLFS_BIN"), "the variable `TOOLFS_BIN`")):
         if given:
             path = os.fspath(given)
@@ -138,7 +148,9 @@ class LocalServer:
             self.stop()
             status = self._process.returncode
             how = f"ended with status {status}" if ended else f"took over {options.start_timeout:g} s"
-            raise LocalServerError(f"`toolfs serve` {how} before it was ready; it said:\n{self._words.errors()}")
+            words = self._words.errors()
+            said = f"it said:\n{words}" if words else "it said nothing"
+            raise LocalServerError(f"`toolfs serve` {how} before it was ready; {said}")
 
     @property
     def pid(self) -> int:

@@ -119,6 +119,7 @@ class Target:
 
 def check_address(address: str) -> None:
     """Raises `ArgumentError` unless this is `unix:/PATH` or `HOST:PORT`."""
+    check_text(address)
     if address.startswith("unix:"):
         if not address.removeprefix("unix:").startswith("/"):
             raise ArgumentError("address", f"must be `unix:` and an absolute path, not `{address}`")
@@ -126,6 +127,13 @@ def check_address(address: str) -> None:
         return
     if host_of(address) is None:
         raise ArgumentError("address", f"must be `HOST:PORT` or `unix:/PATH`, not `{address}`")
+
+
+def check_text(address: object) -> None:
+    """Raises `ArgumentError` for a path or whatever else is no string."""
+    if not isinstance(address, str):
+        kind = type(address).__name__
+        raise ArgumentError("address", f"must be a string, `HOST:PORT` or `unix:/PATH`, not `{kind}`")
 
 
 def check_socket_path(address: str) -> None:

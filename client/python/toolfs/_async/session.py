@@ -9,9 +9,9 @@ import grpc
 
 from toolfs._async.caller import Caller
 from toolfs._backend import aio as backend
-from toolfs.call import Arguments, View, add_edit, add_json, add_read, add_write, execute_request, refusal
-from toolfs.error import CallError, ToolfsError
-from toolfs.failure import client_closed, read_failure
+from toolfs.call import Arguments, View, add_edit, add_json, add_read, add_write, execute_request, no_bytes, refusal
+from toolfs.error import ArgumentError, CallError, ToolfsError
+from toolfs.failure import client_closed, read_failure, session_closed
 from toolfs.reply import (
     EditResult,
     ModelReply,
@@ -42,7 +42,14 @@ class AsyncSession:
         self._caller = caller
         self._id = id
         self._info = info
-        self._open = True
+        self._close_at_end = True
+        self._closed = False
+
+    def _open_id(self) -> str:
+        """The handle, for a call. Raises `CallError` where this object has closed the session."""
+        if self._closed:
+            raise session_closed()
+        return self._id
 
     @property
     def id(self) -> str:
@@ -80,7 +87,7 @@ class AsyncSession:
         `FS_NOT_REGULAR_FILE`, `FS_NOT_TEXT`, `FS_OUT_OF_RANGE` and others; `CallError`, `ConnectError`.
         """
         request = execute_request(
-            self._id, request_id=request_id, tool_call_id=tool_call_id, dry_run=dry_run, view=view
+            self._open_id(), request_id=request_id, tool_call_id=tool_call_id, dry_run=dry_run, view=view
         )
         add_read(request, file_path, offset, limit)
         return read_result(await self._caller.execute(request, Repeat.HARMLESS, deadline))
@@ -102,7 +109,7 @@ class AsyncSession:
         says otherwise; `CallError`, `ConnectError`.
         """
         request = execute_request(
-            self._id, request_id=request_id, tool_call_id=tool_call_id, dry_run=dry_run, view=view
+            self._open_id(), request_id=request_id, tool_call_id=tool_call_id, dry_run=dry_run, view=view
         )
         add_write(request, file_path, content)
         repeat = Repeat.HARMLESS if dry_run else Repeat.REMEMBERED
@@ -127,7 +134,7 @@ class AsyncSession:
         others: nothing changed unless its `published` says otherwise; `CallError`, `ConnectError`.
         """
         request = execute_request(
-            self._id, request_id=request_id, tool_call_id=tool_call_id, dry_run=dry_run, view=view
+            self._open_id(), request_id=request_id, tool_call_id=tool_call_id, dry_run=dry_run, view=view
         )
         add_edit(request, file_path, old_string, new_string, replace_all)
         repeat = Repeat.HARMLESS if dry_run else Repeat.REMEMBERED
@@ -150,7 +157,7 @@ class AsyncSession:
         did not reach a tool, and `ArgumentError` for text that is not well-formed Unicode.
         """
         request = execute_request(
-            self._id, request_id=request_id, tool_call_id=tool_call_id, dry_run=dry_run, view=view
+            self._open_id(), request_id=request_id, tool_call_id=tool_call_id, dry_run=dry_run, view=view
         )
         add_json(request, name, arguments)
         repeat = Repeat.HARMLESS if dry_run or name == "read" else Repeat.REMEMBERED
@@ -159,17 +166,21 @@ class AsyncSession:
     async def forget(self, *paths: str, deadline: float | None = None) -> None:
         """Makes the session forget what it saw of these paths: it must read them again before it changes them.
 
-        Raises `CallError`, with its `fs_error` for a path that leaves the roots: nothing is forgotten then.
+        Raises `ArgumentError` where no path is given, which `forget_all` is for; `CallError`, with its `fs_error`
+        for a path that leaves the roots: nothing is forgotten then.
         """
+        if not paths:
+            raise ArgumentError("paths", "must be at least one: name what to forget, or call `forget_all`")
         try:
+            no_bytes(*paths)
             listed = types_pb2.PathList(paths=paths)
         except (TypeError, ValueError) as error:
-            raise refusal({f"paths[{place}]": path for place, path in enumerate(paths)}, {}, error) from None
-        await self._forget(session_pb2.ForgetObservationsRequest(session_id=self._id, paths=listed), deadline)
+            raise refusal({f"paths[{place}]": path for place, path in enumerate(paths)}, error) from None
+        await self._forget(session_pb2.ForgetObservationsRequest(session_id=self._open_id(), paths=listed), deadline)
 
     async def forget_all(self, *, deadline: float | None = None) -> None:
         """Makes the session forget everything it saw. Raises `CallError`."""
-        request = session_pb2.ForgetObservationsRequest(session_id=self._id, all=types_pb2.AllPaths())
+        request = session_pb2.ForgetObservationsRequest(session_id=self._open_id(), all=types_pb2.AllPaths())
         await self._forget(request, deadline)
 
     async def _forget(self, request: session_pb2.ForgetObservationsRequest, deadline: float | None) -> None:
@@ -182,7 +193,7 @@ class AsyncSession:
         client's, and is not begun anew when the server goes away: go on with the `resume_token` of the last event.
         Raises `CallError`, `ArgumentError`. To end it, leave the loop and close the generator (`contextlib.aclosing`).
         """
-        request = event_pb2.WatchRequest(session_id=self._id, resume_token=resume_token)
+        request = event_pb2.WatchRequest(session_id=self._open_id(), resume_token=resume_token)
         metadata = await self._caller.metadata()
         connection = self._caller.connection()
         call = connection.stubs.events.Watch(request, metadata=metadata)
@@ -200,21 +211,23 @@ class AsyncSession:
 
     def detach(self) -> None:
         """Keeps the session open when the context ends."""
-        self._open = False
+        self._close_at_end = False
 
     async def close(self, *, deadline: float | None = None) -> None:
         """Closes the session for good; calls in flight finish first.
 
-        Raises `CallError`, also when it was closed before; `ConnectError`.
+        What is called afterwards is a `CallError` that says so, and is not sent. Raises `CallError`, also when it was
+        closed before; `ConnectError`.
         """
-        self._open = False
-        request = session_pb2.CloseSessionRequest(session_id=self._id)
+        self._close_at_end = False
+        request = session_pb2.CloseSessionRequest(session_id=self._open_id())
         try:
             await self._caller.send(lambda stubs: stubs.sessions.CloseSession, request, Repeat.HARMLESS, deadline)
         except CallError as error:
             # The answer of an earlier attempt was lost: it did close the session.
             if not (error.reason == _GONE and error.attempts > 1):
                 raise
+        self._closed = True
 
     async def __aenter__(self) -> AsyncSession:
         return self
@@ -222,7 +235,7 @@ class AsyncSession:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self._open:
+        if not self._close_at_end:
             return
         try:
             await self.close()

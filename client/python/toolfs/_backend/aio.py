@@ -152,6 +152,11 @@ class Opening(Generic[_Entered]):
         self._making = making
         self._made: _Entered | None = None
 
+    if not TYPE_CHECKING:
+        # A type checker knows what there is, and shall go on to say so.
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f"`{name}` is not there yet: await this first, or enter it by `async with`", name=name)
+
     def __await__(self) -> Generator[Any, Any, _Entered]:
         return self._making.__await__()
 

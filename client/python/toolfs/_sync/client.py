@@ -14,8 +14,8 @@ from uuid import UUID
 from toolfs._sync.caller import Caller
 from toolfs._sync.session import Session
 from toolfs._backend import blocking as backend
-from toolfs.call import Arguments, View, add_json, execute_request, refusal
-from toolfs.error import ArgumentError, ProtocolError
+from toolfs.call import Arguments, View, add_json, execute_request, no_bytes, refusal
+from toolfs.error import ArgumentError, ProtocolError, ToolfsError
 from toolfs.format import (
     AnthropicTool,
     Format,
@@ -30,6 +30,7 @@ from toolfs.format import (
 from toolfs.local import LocalOptions, LocalServer, Root, local_options
 from toolfs.reply import ModelReply, decode_reply
 from toolfs.retry import Repeat, RetryPolicy
+from toolfs.seconds import seconds
 from toolfs.target import Keepalive, Target, Tls
 from toolfs.v1 import session_pb2, tool_pb2, types_pb2
 
@@ -44,7 +45,12 @@ class Toolfs:
     one that is collected without that is a `ResourceWarning`. A session keeps its client.
     """
 
-    def __init__(self, caller: Caller, address: str, server: LocalServer | None = None) -> None:
+    def __init__(self, caller: Caller | None = None, address: str = "", server: LocalServer | None = None) -> None:
+        if not isinstance(caller, Caller):
+            name = type(self).__name__
+            raise ToolfsError(
+                f"a client is made by `{name}.connect(address)` or `{name}.local(root)`: call one of them"
+            )
         self._caller = caller
         self._address = address
         self._server = server
@@ -102,6 +108,7 @@ class Toolfs:
         `LocalServerError` where there is no command, or with the server's own words where it does not start within
         `start_timeout` seconds.
         """
+        deadline = seconds("deadline", deadline)
         options = local_options(root, binary, policy, state, args, start_timeout)
         return backend.opening(cls._start(options, deadline, max_message_bytes, retry))
 
@@ -176,14 +183,11 @@ class Toolfs:
         - `read_only`: refuses every mutation.
 
         Raises `CallError`, with its `fs_error` for a `cwd` or root that is no directory beneath the roots;
-        `ConnectError`.
+        `ConnectError`, `ArgumentError`.
         """
-        return backend.opening(self._open(cwd, tuple(roots), dict(labels or {}), read_only, deadline))
+        return backend.opening(self._open(_open_request(cwd, roots, labels, read_only), deadline))
 
-    def _open(
-        self, cwd: str, roots: tuple[str, ...], labels: dict[str, str], read_only: bool, deadline: float | None
-    ) -> Session:
-        request = _open_request(cwd, roots, labels, read_only)
+    def _open(self, request: session_pb2.OpenSessionRequest, deadline: float | None) -> Session:
         response = self._caller.send(lambda stubs: stubs.sessions.OpenSession, request, Repeat.UNSENT, deadline)
         if not response.HasField("session"):
             raise ProtocolError("a session was opened and not described")
@@ -199,9 +203,10 @@ class Toolfs:
 
     def _resume(self, id: str, deadline: float | None) -> Session:
         try:
+            no_bytes(id)
             request = session_pb2.GetSessionRequest(session_id=id)
         except (TypeError, ValueError) as error:
-            raise refusal({"id": id}, {}, error) from None
+            raise refusal({"id": id}, error) from None
         response = self._caller.send(lambda stubs: stubs.sessions.GetSession, request, Repeat.HARMLESS, deadline)
         if not response.HasField("session"):
             raise ProtocolError("a session is there and not described")
@@ -273,13 +278,21 @@ def _abandon(caller: Caller, server_of: int | None, name: str) -> None:
 
 
 def _open_request(
-    cwd: str, roots: tuple[str, ...], labels: dict[str, str], read_only: bool
+    cwd: str, roots: Iterable[str], labels: Mapping[str, str] | None, read_only: bool
 ) -> session_pb2.OpenSessionRequest:
+    if isinstance(roots, (str, bytes, Mapping)) or not isinstance(roots, Iterable):
+        # A string would be taken letter by letter.
+        raise ArgumentError("roots", f"must be a list of directories, not `{type(roots).__name__}`")
+    if labels is not None and not isinstance(labels, Mapping):
+        raise ArgumentError("labels", f"must be a mapping of names to values, not `{type(labels).__name__}`")
+    roots, labels = tuple(roots), dict(labels or {})
     mode = types_pb2.SESSION_MODE_READ_ONLY if read_only else types_pb2.SESSION_MODE_WORKSPACE_WRITE
     try:
+        no_bytes(cwd, *roots, *labels, *labels.values())
         return session_pb2.OpenSessionRequest(cwd=cwd, roots=roots, labels=labels, mode=mode)
     except (TypeError, ValueError) as error:
         texts: dict[str, Any] = {"cwd": cwd}
         texts.update({f"roots[{place}]": root for place, root in enumerate(roots)})
-        texts.update({f"labels[{place}]": label for place, pair in enumerate(labels.items()) for label in pair})
-        raise refusal(texts, {}, error) from None
+        texts.update({f"key {key!r} of labels": key for key in labels})
+        texts.update({f"labels[{key!r}]": label for key, label in labels.items()})
+        raise refusal(texts, error) from None

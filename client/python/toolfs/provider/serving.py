@@ -21,7 +21,7 @@ import grpc.aio
 from toolfs.error import ArgumentError
 from toolfs.provider.provider import Call, Provider
 from toolfs.provider.servicer import FileSystemServicer
-from toolfs.target import as_uri, check_socket_path, host_of, is_loopback
+from toolfs.target import as_uri, check_socket_path, check_text, host_of, is_loopback
 from toolfs.v1 import filesystem_pb2_grpc
 
 MAX_WORKERS = 16
@@ -158,6 +158,7 @@ def _options(message_bytes: int) -> list[tuple[str, int]]:
 
 
 def _check(address: str, allow_remote: bool) -> None:
+    check_text(address)
     if address.startswith("unix:"):
         if not address.removeprefix("unix:"):
             raise ArgumentError("address", "has no path after `unix:`")
