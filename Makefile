@@ -63,8 +63,8 @@ test-seam: $(PYTHON) $(NODE_MODULES) ## Run the suite of every provider over the
 
 .PHONY: packages
 packages: $(PYTHON) $(NODE_MODULES) ## Pack the clients, install each into an empty project, and run its quickstart there.
-	@# The command of `make test`, if it is there already.
-	cargo build --workspace --all-features --bins
+	@# Built as for `make test`, so that it is there already: other targets would choose other features of libraries.
+	cargo build --workspace --all-features --bins --tests --examples
 	TOOLFS_BIN="$(TARGET_DIR)/debug/toolfs" PYTHON="$(PYTHON)" client/packed.sh $(CURDIR)/target/packed
 
 # The features are those of `make test`, so that nothing is built twice.
