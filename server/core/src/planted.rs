@@ -14,16 +14,34 @@ pub enum Fault {
     GateForgetsNothing,
     /// `call-remembers-nothing`: a repeated `request_id` is a new call.
     CallRemembersNothing,
+    /// `publish-skips-directory-sync`: the directory of a published file is not made durable.
+    PublishSkipsDirectorySync,
+    /// `publish-ignores-sync-error`: a failed fsync of a new content counts as done.
+    PublishIgnoresSyncError,
+    /// `publish-skips-verification`: what a publication displaced is removed unseen.
+    PublishSkipsVerification,
+    /// `publish-tears-in-place`: a file is truncated and written where it stands.
+    PublishTearsInPlace,
+    /// `resolve-trusts-realpath`: a path is judged by its real path and opened by its name afterwards.
+    ResolveTrustsRealpath,
+    /// `recover-nothing`: what a crash left behind is not looked for.
+    RecoverNothing,
 }
 
 impl Fault {
     /// Every fault.
     #[cfg(feature = "planted-faults")]
-    pub const ALL: [Fault; 4] = [
+    pub const ALL: [Fault; 10] = [
         Fault::GateKeepsTheLast,
         Fault::GateTrustsTheUnseen,
         Fault::GateForgetsNothing,
         Fault::CallRemembersNothing,
+        Fault::PublishSkipsDirectorySync,
+        Fault::PublishIgnoresSyncError,
+        Fault::PublishSkipsVerification,
+        Fault::PublishTearsInPlace,
+        Fault::ResolveTrustsRealpath,
+        Fault::RecoverNothing,
     ];
 
     /// The name by which it is planted.
@@ -34,6 +52,12 @@ impl Fault {
             Fault::GateTrustsTheUnseen => "gate-trusts-the-unseen",
             Fault::GateForgetsNothing => "gate-forgets-nothing",
             Fault::CallRemembersNothing => "call-remembers-nothing",
+            Fault::PublishSkipsDirectorySync => "publish-skips-directory-sync",
+            Fault::PublishIgnoresSyncError => "publish-ignores-sync-error",
+            Fault::PublishSkipsVerification => "publish-skips-verification",
+            Fault::PublishTearsInPlace => "publish-tears-in-place",
+            Fault::ResolveTrustsRealpath => "resolve-trusts-realpath",
+            Fault::RecoverNothing => "recover-nothing",
         }
     }
 
