@@ -13,11 +13,13 @@ use std::sync::atomic::AtomicBool;
 use rustix::fs::{self, CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::{Errno, retry_on_intr};
 use toolfs_core::error::{FsError, Result};
+use toolfs_core::planted::Fault;
 use toolfs_core::target::{FileKind, display_form};
 
 use crate::LocalOptions;
 use crate::facts::Facts;
 use crate::io_error::{OPENING, fs_error};
+use crate::location::join;
 
 /// How often an answer of "try again" is taken before the caller hears of it.
 const MAX_AGAIN: usize = 64;
@@ -147,6 +149,9 @@ impl Root {
     /// Opens `relative` (components between `/`, none of them `.`, `..` or empty; empty is the root itself) and
     /// follows no link at all: `ELOOP` where there is one.
     pub(crate) fn open_exact(&self, relative: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+        if Fault::ResolveTrustsRealpath.is_planted() {
+            return self.open_as_the_real_path_says(relative, flags);
+        }
         match self.lookup {
             Lookup::Kernel => {
                 let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
@@ -161,6 +166,17 @@ impl Root {
     pub(crate) fn open_resolved(&self, relative: &[u8]) -> Result<OwnedFd, Errno> {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         open_beneath(self.handle(), relative, OFlags::PATH, resolve)
+    }
+
+    /// What must not be done, for the proofs to find: the path is judged by its real path, and opened by its name.
+    fn open_as_the_real_path_says(&self, relative: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+        let path = join(&self.real, relative);
+        let path = Path::new(OsStr::from_bytes(&path));
+        let real = path.canonicalize().map_err(|cause| Errno::from_io_error(&cause).unwrap_or(Errno::IO))?;
+        if real != path {
+            return Err(Errno::LOOP);
+        }
+        retry_on_intr(|| fs::open(path, flags | OFlags::CLOEXEC, Mode::empty()))
     }
 
     fn open_by_walk(&self, relative: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
