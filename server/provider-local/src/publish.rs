@@ -9,10 +9,11 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 
-use rustix::fs::{AtFlags, Mode, RenameFlags, fsync, renameat, renameat_with, statat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, fsync, renameat, renameat_with, statat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 use toolfs_core::error::{FsError, Published, Result};
 use toolfs_core::notice::Notice;
+use toolfs_core::planted::Fault;
 use toolfs_core::target::{FileKind, display_form};
 use toolfs_core::version::Version;
 use toolfs_provider::abort::AbortSignal;
@@ -129,6 +130,9 @@ pub(crate) fn replace(
     abort: &AbortSignal,
 ) -> Result<Effect, Setback> {
     let failed = |cause| fs_error(&place.path, PUBLISHING, cause);
+    if Fault::PublishTearsInPlace.is_planted() {
+        return tear(disk, place, content).map_err(|cause| failed(cause).into());
+    }
     let directory = place.directory();
     let mut remarks = Remarks::default();
     foreseen(basis.old.file.as_fd(), &basis.old.facts, &mut remarks);
@@ -174,6 +178,16 @@ pub(crate) fn replace(
     Ok(Effect { notices: remarks.into_notices(), not_durable })
 }
 
+/// What a planted fault does instead of a replacement.
+fn tear(disk: &Disk, place: &Place, content: &[u8]) -> Result<Effect, Errno> {
+    let flags = OFlags::WRONLY | OFlags::TRUNC | OFlags::NONBLOCK;
+    let file = root::open_child(place.directory(), &place.name, flags)?;
+    let torn = Temporary::torn(disk, place.directory(), file);
+    let written = torn.write(content, &AbortSignal::new(), &place.path);
+    written.and_then(|()| torn.sync(&place.path)).map_err(|_| Errno::IO)?;
+    Ok(Effect { notices: Vec::new(), not_durable: settle(disk, place, place.directory(), None) })
+}
+
 /// Looks once more whether what was judged is still in its place, before anything becomes visible.
 fn recheck(disk: &Disk, place: &Place, basis: &Basis<'_>, abort: &AbortSignal) -> Result<(), Setback> {
     let now = match statat(place.directory(), place.name.as_slice(), AtFlags::SYMLINK_NOFOLLOW) {
@@ -206,6 +220,7 @@ fn settle(
 ) -> Option<FsError> {
     match disk.durability {
         Durability::Data | Durability::None => None,
+        Durability::Full if Fault::PublishSkipsDirectorySync.is_planted() => None,
         Durability::Full => {
             let synced = disk.before(Step::SyncDirectory);
             let synced = synced.and_then(|()| retry_on_intr(|| fsync(directory)));
@@ -255,6 +270,10 @@ impl Exchange<'_> {
             }
             Err(Errno::NOENT) => return Err(ours_again(Setback::Overtaken)),
             Err(cause) => return Err(ours_again(fs_error(&self.place.path, PUBLISHING, cause).into())),
+        }
+        if Fault::PublishSkipsVerification.is_planted() {
+            self.remove_displaced();
+            return Ok(Displaced::NotKept);
         }
         match self.look_at_displaced() {
             Ok((Some(open), actual)) if actual.as_ref() == Some(expected) => Ok(Displaced::Expected(open)),

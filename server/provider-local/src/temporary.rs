@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Mode, RenameFlags, fsync, linkat, mkdirat, renameat_with, unlinkat};
 use rustix::io::{Errno, retry_on_intr, write};
 use toolfs_core::error::Result;
+use toolfs_core::planted::Fault;
 use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::capability::Durability;
 
@@ -68,6 +69,11 @@ impl<'a> Temporary<'a> {
         Err(failed(Errno::EXIST))
     }
 
+    /// A file that is in its place already: for a planted fault.
+    pub(crate) fn torn(disk: &'a Disk, directory: BorrowedFd<'a>, file: OwnedFd) -> Temporary<'a> {
+        Temporary { disk, directory, file, name: None }
+    }
+
     /// Writes the whole content.
     pub(crate) fn write(&self, content: &[u8], abort: &AbortSignal, path: &str) -> Result<()> {
         let failed = |cause| fs_error(path, "writing it", cause);
@@ -91,7 +97,10 @@ impl<'a> Temporary<'a> {
         self.disk.before(Step::Sync).map_err(failed)?;
         match self.disk.durability {
             // A failed sync is not tried again: the kernel has thrown the pages away, and would report success.
-            Durability::Full | Durability::Data => retry_on_intr(|| fsync(&self.file)).map_err(failed),
+            Durability::Full | Durability::Data => match retry_on_intr(|| fsync(&self.file)) {
+                Err(_) if Fault::PublishIgnoresSyncError.is_planted() => Ok(()),
+                synced => synced.map_err(failed),
+            },
             Durability::None => Ok(()),
         }
     }
