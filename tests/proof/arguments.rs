@@ -1,23 +1,22 @@
 //! The command line.
 
-use toolfs_core::planted::Fault;
-
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Arguments {
     List,
-    Prove { name: String, task: Task },
+    Prove(Asked),
 }
 
-/// How a proof is to run.
+/// A proof as it is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Task {
+pub(crate) struct Asked {
+    pub(crate) name: String,
     /// How many cases; the proof's own full size when it is not given.
     pub(crate) size: Option<u64>,
     /// The seed of the first case; the others follow one by one.
     pub(crate) seed: u64,
-    /// The fault that is planted.
-    pub(crate) fault: Option<Fault>,
+    /// The name of the control that is to be run instead of the proof.
+    pub(crate) fault: Option<String>,
 }
 
 impl Arguments {
@@ -30,20 +29,17 @@ impl Arguments {
             Some(name) => name.to_owned(),
         };
         // Small enough to be typed again.
-        let mut task = Task { size: None, seed: fastrand::u64(..1 << 32), fault: None };
+        let mut asked = Asked { name, size: None, seed: fastrand::u64(..1 << 32), fault: None };
         while let Some(flag) = arguments.next() {
             let value = arguments.next().ok_or_else(|| format!("`{flag}` needs a value"))?;
             let number = || value.parse().map_err(|_| format!("`{flag}` needs a number, not `{value}`"));
             match flag.as_str() {
-                "--size" => task.size = Some(number()?),
-                "--seed" => task.seed = number()?,
-                "--fault" => {
-                    let fault = Fault::parse(&value).ok_or_else(|| format!("there is no fault `{value}`"))?;
-                    task.fault = Some(fault);
-                }
+                "--size" => asked.size = Some(number()?),
+                "--seed" => asked.seed = number()?,
+                "--fault" => asked.fault = Some(value),
                 _ => return Err(format!("there is no `{flag}`")),
             }
         }
-        Ok(Arguments::Prove { name, task })
+        Ok(Arguments::Prove(asked))
     }
 }

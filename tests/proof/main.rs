@@ -2,6 +2,8 @@
 //!
 //! `proof NAME` runs one proof and its negative controls: it runs itself again with a fault planted, and a control that
 //! finds nothing fails the proof. `tests/README.md` says how to run the proofs and read what they print.
+//! Some proofs need a process that they can kill, or that lives in a worse world: they start this program again with a
+//! command that the list does not show.
 //! Deliberately absent: single situations with an exact answer, which are the system tests.
 
 #![expect(
@@ -9,22 +11,23 @@
     reason = "proofs stand outside: they look at files, time and processes themselves"
 )]
 #![expect(clippy::unwrap_used, reason = "a proof that cannot go on ends there")]
+#![allow(dead_code, unused_imports, reason = "the worker is there before the proofs that start it")]
 
 mod arguments;
 mod control;
 mod observations;
 mod record;
 mod sweep;
+mod worker;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use toolfs_core::planted::Fault;
-
-use crate::arguments::{Arguments, Task};
+use crate::arguments::{Arguments, Asked};
+use crate::control::Control;
 use crate::record::Record;
-use crate::sweep::Found;
+use crate::sweep::{Found, Task};
 
 /// A promise and how it is tried.
 struct Promise {
@@ -32,13 +35,23 @@ struct Promise {
     says: &'static str,
     /// How many cases the full size has.
     full_size: u64,
-    /// The faults that it must find when they are planted.
-    controls: &'static [Fault],
+    /// What it must find.
+    controls: &'static [Control],
+    /// How many cases a control has at most. It ends at the first violation.
+    control_size: u64,
     /// Tries the cases with these seeds.
     prove: fn(&Task) -> Found,
 }
 
 const PROMISES: &[Promise] = &[observations::PROMISE];
+
+/// A command that proofs start this program with.
+struct Part {
+    name: &'static str,
+    run: fn(&[String]) -> ExitCode,
+}
+
+const PARTS: &[Part] = &[worker::PART];
 
 /// The proof ran and something is wrong: a violation, or a control that found nothing.
 const VIOLATED: u8 = 1;
@@ -46,25 +59,33 @@ const VIOLATED: u8 = 1;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    let (name, task) = match Arguments::parse(std::env::args().skip(1)) {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(part) = PARTS.iter().find(|part| arguments.first().is_some_and(|name| name == part.name)) {
+        return (part.run)(&arguments[1..]);
+    }
+    let asked = match Arguments::parse(arguments) {
         Ok(Arguments::List) => {
             list();
             return ExitCode::SUCCESS;
         }
-        Ok(Arguments::Prove { name, task }) => (name, task),
+        Ok(Arguments::Prove(asked)) => asked,
         Err(message) => return usage(&message),
     };
-    let Some(promise) = PROMISES.iter().find(|promise| promise.name == name) else {
-        return usage(&format!("there is no proof `{name}`"));
+    let Some(promise) = PROMISES.iter().find(|promise| promise.name == asked.name) else {
+        return usage(&format!("there is no proof `{}`", asked.name));
     };
-    if run(promise, &task) { ExitCode::SUCCESS } else { ExitCode::from(VIOLATED) }
+    match task(promise, &asked) {
+        Ok(task) if run(promise, &task) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::from(VIOLATED),
+        Err(message) => usage(&message),
+    }
 }
 
 fn list() {
     for promise in PROMISES {
         say(&format!("{}  {} ({} cases)", promise.name, promise.says, promise.full_size));
-        for fault in promise.controls {
-            say(&format!("    must find --fault {}", fault.as_str()));
+        for control in promise.controls {
+            say(&format!("    must find --fault {}", control.as_str()));
         }
     }
 }
@@ -75,32 +96,50 @@ fn usage(message: &str) -> ExitCode {
     ExitCode::from(USAGE)
 }
 
+fn task(promise: &Promise, asked: &Asked) -> Result<Task, String> {
+    let control = asked.fault.as_deref().map(|name| {
+        Control::parse(promise, name).ok_or_else(|| format!("`{}` has no control `{name}`", promise.name))
+    });
+    let size = asked.size.unwrap_or(promise.full_size);
+    Ok(Task { size, seed: asked.seed, control: control.transpose()? })
+}
+
 /// Runs a proof, and its controls unless it is one itself. Whether everything is as promised.
 fn run(promise: &Promise, task: &Task) -> bool {
-    if let Some(fault) = task.fault {
+    if let Some(Control::Planted(fault)) = task.control {
         fault.plant();
     }
-    let size = task.size.unwrap_or(promise.full_size);
-    let task = Task { size: Some(size), ..task.clone() };
-    let planted = task.fault.map(|fault| format!(" with {} planted", fault.as_str())).unwrap_or_default();
-    say(&format!("{}{planted}: {size} cases from seed {}", promise.name, task.seed));
+    let control = task.control.map(|control| format!(" with {}", control.as_str())).unwrap_or_default();
+    say(&format!("{}{control}: {} cases from seed {}", promise.name, task.size, task.seed));
     let began = Instant::now();
-    let found = (promise.prove)(&task);
+    let found = (promise.prove)(task);
     let seconds = began.elapsed().as_secs_f64();
+    tell(promise, &found, seconds);
+    if task.control.is_some() {
+        return found.violation_count == 0;
+    }
+    // What could not be tried at all has nothing that could find something.
+    let controls = if found.cases == 0 && found.skipped.is_some() { &[] } else { promise.controls };
+    let controls = controls.iter().map(|control| control::run(promise, *control, task)).collect();
+    let record = Record { name: promise.name, seed: task.seed, found, seconds, controls };
+    record.append();
+    record.holds()
+}
+
+fn tell(promise: &Promise, found: &Found, seconds: f64) {
     for violation in &found.violations {
         say(&format!("VIOLATION {violation}"));
+    }
+    for (fact, count) in &found.facts {
+        say(&format!("    {fact}: {count}"));
+    }
+    if let Some(reason) = &found.skipped {
+        say(&format!("{}: skipped: {reason}", promise.name));
     }
     say(&format!(
         "{}: {} cases, {} steps, {seconds:.1} s, {} violations",
         promise.name, found.cases, found.steps, found.violation_count
     ));
-    if task.fault.is_some() {
-        return found.violation_count == 0;
-    }
-    let controls = promise.controls.iter().map(|fault| control::run(promise.name, *fault, &task)).collect();
-    let record = Record { name: promise.name, seed: task.seed, found, seconds, controls };
-    record.append();
-    record.holds()
 }
 
 fn say(line: &str) {

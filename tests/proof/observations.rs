@@ -29,13 +29,19 @@ use self::model::{Ending, Model};
 use self::step::{Call, FILES, SESSIONS, Spelling, Step};
 use self::world::{End, Place, ROOT, Store, World};
 use crate::Promise;
+use crate::control::Control;
 use crate::sweep::{Case, sweep};
 
 pub(crate) const PROMISE: Promise = Promise {
     name: "observations",
     says: "a change lands exactly on what its session saw last",
     full_size: 20_000,
-    controls: &[Planted::GateKeepsTheLast, Planted::GateTrustsTheUnseen, Planted::GateForgetsNothing],
+    controls: &[
+        Control::Planted(Planted::GateKeepsTheLast),
+        Control::Planted(Planted::GateTrustsTheUnseen),
+        Control::Planted(Planted::GateForgetsNothing),
+    ],
+    control_size: 2_000,
     prove: |task| sweep(task, run),
 };
 
@@ -61,10 +67,10 @@ fn run(seed: u64) -> Case {
                 let number = index + 1;
                 let violation =
                     Some(format!("over {place:?} and {store:?}, step {number}, {step:?}: {violation}"));
-                return Case { steps: number as u64, violation };
+                return Case { steps: number as u64, violation, ..Case::default() };
             }
         }
-        Case { steps: steps.len() as u64, violation: None }
+        Case { steps: steps.len() as u64, ..Case::default() }
     })
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::control::Control;
+use crate::control::Outcome;
 use crate::sweep::Found;
 
 /// A run of one proof with its controls.
@@ -15,20 +15,22 @@ pub(crate) struct Record {
     pub(crate) seed: u64,
     pub(crate) found: Found,
     pub(crate) seconds: f64,
-    pub(crate) controls: Vec<Control>,
+    pub(crate) controls: Vec<Outcome>,
 }
 
 impl Record {
     /// Whether nothing was violated, and every control would have found its fault.
     pub(crate) fn holds(&self) -> bool {
-        self.found.violation_count == 0 && self.controls.iter().all(|control| control.found)
+        self.found.violation_count == 0 && self.controls.iter().all(|outcome| outcome.found)
     }
 
     pub(crate) fn append(&self) {
         let controls = self
             .controls
             .iter()
-            .map(|control| json!({ "fault": control.fault.as_str(), "found": control.found }));
+            .map(|outcome| json!({ "fault": outcome.control.as_str(), "found": outcome.found }));
+        let facts: serde_json::Map<String, serde_json::Value> =
+            self.found.facts.iter().map(|(fact, count)| (fact.clone(), json!(count))).collect();
         let line = json!({
             "proof": self.name,
             "seed": self.seed,
@@ -36,6 +38,8 @@ impl Record {
             "steps": self.found.steps,
             "seconds": self.seconds,
             "violations": self.found.violation_count,
+            "facts": facts,
+            "skipped": self.found.skipped,
             "controls": controls.collect::<Vec<_>>(),
             "holds": self.holds(),
         });
