@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-pub(crate) use self::message::{Answer, Call, Effect, Failure, Guard};
+pub(crate) use self::message::{Answer, Call, Effect, Failure, Guard, Outcome};
 use self::message::{Ready, Request};
 pub(crate) use self::settings::Settings;
 use crate::Part;
