@@ -41,6 +41,8 @@ pub struct ServeConfig {
     pub provider: ProviderKind,
     /// Where state is kept.
     pub state: State,
+    /// Where the servers of the host take turns; `None` for a provider elsewhere, and where there is no such place.
+    pub runtime: Option<PathBuf>,
     /// What a success survives.
     pub durability: Durability,
     /// The names that mutations refuse.
@@ -253,6 +255,7 @@ impl ServeConfig {
         }
 
         let state = complaints.or(state(chosen, environment, &provider, &roots), State::Memory);
+        let runtime = complaints.or(runtime(chosen, environment, &provider, &roots), None);
         let protected = ProtectedPatterns::new(chosen.list(Setting::Protect).to_vec())
             .map_err(|error| ConfigError::Value { origin: chosen.origin(Setting::Protect).clone(), error });
         let seconds = |setting| Duration::from_secs(chosen.whole(setting).unwrap_or_default());
@@ -269,6 +272,7 @@ impl ServeConfig {
             policy,
             provider,
             state,
+            runtime,
             durability: match chosen.text(Setting::Durability) {
                 Some("none") => Durability::None,
                 Some("data") => Durability::Data,
@@ -414,6 +418,33 @@ fn state(
             origin: chosen.origin(Setting::State).clone(),
             value: other.to_owned(),
             choices: "`memory`, nor the path of a directory: write ./NAME for one here",
+        }),
+    }
+}
+
+/// The place that servers share. Where a user has none outside of the roots, there is none unless one is named.
+fn runtime(
+    chosen: &mut Chosen,
+    environment: &Environment,
+    provider: &ProviderKind,
+    roots: &[String],
+) -> Result<Option<PathBuf>, ConfigError> {
+    match provider {
+        ProviderKind::Local => {}
+        ProviderKind::Memory | ProviderKind::Remote(_) => return Ok(None),
+    }
+    if chosen.value(Setting::RuntimeDir).is_none()
+        && let Some(place) = placement::usual_runtime_directory(environment, roots)
+    {
+        chosen.derive(Setting::RuntimeDir, Value::Text(place.display().to_string()));
+    }
+    match chosen.text(Setting::RuntimeDir) {
+        None => Ok(None),
+        Some(path) if path.contains('/') && !path.contains("://") => Ok(Some(path.into())),
+        Some(other) => Err(ConfigError::Choice {
+            origin: chosen.origin(Setting::RuntimeDir).clone(),
+            value: other.to_owned(),
+            choices: "the path of a directory: write ./NAME for one here",
         }),
     }
 }

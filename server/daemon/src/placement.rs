@@ -44,11 +44,14 @@ pub fn check(config: &ServeConfig) -> Vec<PlacementError> {
             "choose --state PATH outside of every root, or --state memory to keep nothing beyond the process",
         )),
     };
+    let runtime = config.runtime.as_ref().map(|path| {
+        ("runtime directory", path, "name another one with --runtime-dir, outside of every root")
+    });
     let file = config.file.as_ref().map(|path| {
         ("configuration file", path, "move it, or name another one with --config, outside of every root")
     });
     let mut errors = Vec::new();
-    for (what, file, way_out) in state.into_iter().chain(file) {
+    for (what, file, way_out) in state.into_iter().chain(runtime).chain(file) {
         if let Some(root) = roots.iter().find(|root| lies_in(file, root)) {
             errors.push(PlacementError { what, file: file.clone(), root: root.clone(), way_out });
         }
@@ -122,8 +125,7 @@ pub fn identities(roots: &[String]) -> Vec<Vec<u8>> {
 /// Where state is kept when nobody says so: one directory for each set of roots, whatever order they are given in.
 /// `None` where the user has no home.
 pub fn usual_state_directory(environment: &Environment, mut identities: Vec<Vec<u8>>) -> Option<PathBuf> {
-    let home = || Some(Path::new(environment.get("HOME")?).join(".local/state"));
-    let base = environment.directory("XDG_STATE_HOME").or_else(home)?;
+    let base = state_home(environment)?;
     identities.sort();
     identities.dedup();
     let mut hasher = blake3::Hasher::new();
@@ -132,7 +134,21 @@ pub fn usual_state_directory(environment: &Environment, mut identities: Vec<Vec<
         hasher.update(&identity);
     }
     let name = hasher.finalize().to_hex();
-    Some(base.join("toolfs").join(&name[..16]))
+    Some(base.join(&name[..16]))
+}
+
+/// Where the servers of a user take turns when nobody says so. `None` where the user has no home, or where a root holds
+/// that place.
+pub fn usual_runtime_directory(environment: &Environment, roots: &[String]) -> Option<PathBuf> {
+    let place = state_home(environment)?.join("runtime");
+    let roots = roots.iter().filter_map(|root| directory_of(root));
+    (!roots.into_iter().any(|root| lies_in(&place, &root))).then_some(place)
+}
+
+/// The directory of this command among what programs keep for a user.
+fn state_home(environment: &Environment) -> Option<PathBuf> {
+    let home = || Some(Path::new(environment.get("HOME")?).join(".local/state"));
+    Some(environment.directory("XDG_STATE_HOME").or_else(home)?.join("toolfs"))
 }
 
 #[cfg(test)]
@@ -204,5 +220,18 @@ mod tests {
         let elsewhere = Environment::of(&[("HOME", "/h"), ("XDG_STATE_HOME", "/x")]);
         assert!(usual_state_directory(&elsewhere, identities(&[at("a")])).unwrap().starts_with("/x/toolfs"));
         assert_eq!(usual_state_directory(&Environment::default(), identities(&[at("a")])), None);
+    }
+
+    #[test]
+    fn all_servers_of_a_user_take_turns_in_one_place_that_no_root_holds() {
+        let environment = Environment::of(&[("HOME", "/h")]);
+        let place = |roots: &[&str]| {
+            let roots: Vec<String> = roots.iter().map(|root| (*root).to_owned()).collect();
+            usual_runtime_directory(&environment, &roots)
+        };
+        assert_eq!(place(&["/a"]), Some(PathBuf::from("/h/.local/state/toolfs/runtime")));
+        assert_eq!(place(&["/a", "/b=/w"]), place(&["/a"]));
+        assert_eq!(place(&["/a", "/h"]), None);
+        assert_eq!(usual_runtime_directory(&Environment::default(), &["/a".to_owned()]), None);
     }
 }

@@ -30,6 +30,8 @@ pub enum Setting {
     Policy,
     /// Where sessions, observations and results are kept.
     State,
+    /// Where the servers of a host take turns.
+    RuntimeDir,
     /// Where the provider is served to other servers.
     ServeSeam,
     /// Where the gate is served to other servers.
@@ -127,13 +129,14 @@ pub struct Definition {
 impl Setting {
     /// Every setting, in the order of the help.
     pub fn all() -> impl Iterator<Item = Setting> {
-        const FIRST: [Setting; 16] = [
+        const FIRST: [Setting; 17] = [
             Setting::Roots,
             Setting::Listen,
             Setting::AllowRemote,
             Setting::Provider,
             Setting::Policy,
             Setting::State,
+            Setting::RuntimeDir,
             Setting::ServeSeam,
             Setting::ServeGate,
             Setting::Durability,
@@ -249,6 +252,15 @@ impl Setting {
                 ),
                 "Where sessions, observations and results of calls are kept: a directory of this server and of others \
                  with the same roots on this host, or `memory` (gone at the end). Never inside a root",
+            ),
+            Setting::RuntimeDir => server(
+                "runtime_dir",
+                "runtime-dir",
+                "TOOLFS_RUNTIME_DIR",
+                "PATH",
+                Default::Nothing("$XDG_STATE_HOME/toolfs/runtime with `--provider local`"),
+                "Where the servers of this host that serve the same files take turns, and see which of them live: one \
+                 directory for all of them. Never inside a root",
             ),
             Setting::ServeSeam => server(
                 "serve_seam",
@@ -411,6 +423,7 @@ mod tests {
                 | Setting::Provider
                 | Setting::Policy
                 | Setting::State
+                | Setting::RuntimeDir
                 | Setting::ServeSeam
                 | Setting::ServeGate
                 | Setting::Durability
@@ -424,7 +437,7 @@ mod tests {
                 | Setting::Limit(_) => {}
             }
         }
-        assert_eq!(listed.len(), 16 + LimitName::ALL.len());
+        assert_eq!(listed.len(), 17 + LimitName::ALL.len());
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub struct Stores {
     pub calls: Arc<dyn CallStore>,
     /// Where a provider on this disk records operations; `None` where there is no place outside of the roots.
     pub operations: Option<PathBuf>,
+    /// Where a provider on this disk keeps what a crash must not take; `None` where state ends with the process.
+    pub recovery: Option<PathBuf>,
     embedded: Option<Arc<EmbeddedState>>,
     // Removed when dropped.
     _scratch: Option<TempDir>,
@@ -49,6 +51,7 @@ impl Stores {
                     sessions: Arc::clone(&embedded) as _,
                     calls: Arc::clone(&embedded) as _,
                     operations: Some(directory.join("operations")),
+                    recovery: Some(directory.join("recovery")),
                     embedded: Some(embedded),
                     _scratch: None,
                 })
@@ -74,6 +77,7 @@ impl Stores {
             sessions: Arc::new(MemorySessionStore::new()),
             calls: Arc::new(MemoryCallStore::new(Arc::clone(clock), window, bytes)),
             operations: scratch.as_ref().map(|scratch| scratch.path().join("operations")),
+            recovery: None,
             embedded: None,
             _scratch: scratch,
         }

@@ -178,11 +178,19 @@ fn provider(
                 .iter()
                 .map(|root| RootSpec::parse(OsStr::new(root)))
                 .collect::<Result<Vec<_>, _>>()?;
+            if config.runtime.is_none() {
+                tracing::warn!(
+                    "no runtime directory: other servers on the same files are seen as foreign writers are; name one \
+                     outside of every root with --runtime-dir"
+                );
+            }
             let options = LocalOptions {
                 limits: config.limits.clone(),
                 protected: config.protected.clone(),
                 durability: config.durability,
                 operations: stores.operations.clone(),
+                recovery: stores.recovery.clone(),
+                runtime: config.runtime.clone(),
                 ..LocalOptions::new(Arc::clone(clock))
             };
             let provider = LocalProvider::open(&roots, options)?;

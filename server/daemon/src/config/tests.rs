@@ -248,3 +248,23 @@ fn state_inside_a_root_is_refused_with_the_way_out() {
         .config
         .unwrap();
 }
+
+#[test]
+fn servers_take_turns_where_it_is_said_or_in_the_home_of_the_user_and_never_inside_a_root() {
+    let runtime = |arguments: &[&str]| config(arguments, &[]).runtime;
+    assert_eq!(runtime(&[]), Some("/state-home/toolfs/runtime".into()));
+    assert_eq!(runtime(&["--runtime-dir", "/run/x"]), Some("/run/x".into()));
+    assert_eq!(runtime(&["--runtime-dir", "../x"]), Some("../x".into()));
+    let around = resolved(&["--root", "/", "--state", "memory"], &[]).config.unwrap();
+    assert_eq!(around.runtime, None, "the root holds the usual place");
+    let memory = resolved(&["--root", "/w", "--provider", "memory"], &[]).config.unwrap();
+    assert_eq!(memory.runtime, None);
+    let homeless = args(&["--root", ".", "--state", "memory"]);
+    assert_eq!(ServeConfig::resolve(&homeless, &Environment::default()).unwrap().runtime, None);
+
+    for (text, says) in [("x", "the path of a directory"), ("unix://x", "is not"), ("./run", "--runtime-dir")]
+    {
+        let errors = errors(&["--runtime-dir", text], &[]);
+        assert!(errors.len() == 1 && errors[0].contains(says), "{text}: {errors:?}");
+    }
+}
