@@ -15,8 +15,12 @@
 
 mod arguments;
 mod control;
+mod failing;
+mod kill;
 mod observations;
 mod record;
+mod scenario;
+mod strace;
 mod sweep;
 mod worker;
 
@@ -43,7 +47,7 @@ struct Promise {
     prove: fn(&Task) -> Found,
 }
 
-const PROMISES: &[Promise] = &[observations::PROMISE];
+const PROMISES: &[Promise] = &[observations::PROMISE, kill::boundary::PROMISE, failing::PROMISE];
 
 /// A command that proofs start this program with.
 struct Part {

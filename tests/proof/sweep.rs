@@ -128,7 +128,28 @@ pub(crate) fn sweep(task: &Task, run: impl Fn(u64) -> Case + Sync) -> Found {
     sweep_on(threads, task, run)
 }
 
-/// The same with so many cases at a time.
+/// Tries given cases: each of them once when the full size is asked for, whatever their number, else some from everywhere.
+pub(crate) fn sweep_each<T: Sync>(
+    task: &Task,
+    full_size: u64,
+    cases: &[T],
+    run: impl Fn(&T) -> Case + Sync,
+) -> Found {
+    let count = cases.len() as u64;
+    if count == 0 {
+        return Found::default();
+    }
+    let size = if task.size >= full_size { count } else { task.size.min(count) };
+    sweep(&Task { size, ..task.clone() }, |seed| run(&cases[spread(seed, count)]))
+}
+
+/// Which of so many cases a seed is about: consecutive seeds are about cases that lie apart.
+fn spread(seed: u64, count: u64) -> usize {
+    // A prime above any number of cases, so that none is left out.
+    usize::try_from((seed % count) * 15_485_863 % count).unwrap()
+}
+
+/// Tries the cases of a task, so many at a time.
 pub(crate) fn sweep_on(threads: usize, task: &Task, run: impl Fn(u64) -> Case + Sync) -> Found {
     let (next, enough) = (AtomicU64::new(0), AtomicBool::new(false));
     let found = Mutex::new(Found::default());

@@ -1,0 +1,3 @@
+//! The promises that hold when a server is killed.
+
+pub(crate) mod boundary;
