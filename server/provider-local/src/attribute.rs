@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use toolfs_core::notice::NoticeKind;
 
 use crate::facts::Facts;
+use crate::place::Manner;
 use crate::remark::Remarks;
 use crate::root;
 
@@ -20,18 +21,30 @@ const MAX_XATTR_BYTES: usize = 64 << 10;
 
 const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 const CAPABILITY: &[u8] = b"security.capability";
-const PRIVILEGE_BITS: u32 = 0o6000;
+/// Set-user-id and set-group-id.
+pub(crate) const PRIVILEGE_BITS: u32 = 0o6000;
 
 /// What can be told of a replacement before it is made.
-pub(crate) fn foreseen(old: BorrowedFd<'_>, facts: &Facts, remarks: &mut Remarks) {
-    if facts.links > 1 {
-        let others = facts.links - 1;
-        let names = if others == 1 {
-            "1 other hard link keeps".to_owned()
-        } else {
-            format!("{others} other hard links keep")
-        };
-        remarks.add(NoticeKind::HardLinksKeepOldContent, format!("{names} the old content"));
+pub(crate) fn foreseen(old: BorrowedFd<'_>, facts: &Facts, manner: Manner, remarks: &mut Remarks) {
+    let others = facts.links.saturating_sub(1);
+    match (manner, others) {
+        (Manner::Exchange, 0) => {}
+        (Manner::Exchange, 1) => {
+            remarks.add(NoticeKind::HardLinksKeepOldContent, "1 other hard link keeps the old content");
+        }
+        (Manner::Exchange, _) => {
+            let text = format!("{others} other hard links keep the old content");
+            remarks.add(NoticeKind::HardLinksKeepOldContent, text);
+        }
+        (Manner::InPlace, _) => {
+            let links = match others {
+                0 => String::new(),
+                1 => ", and its other hard link has the new content too".to_owned(),
+                _ => format!(", and its {others} other hard links have the new content too"),
+            };
+            let text = format!("rewritten in place: readers may have seen it half written{links}");
+            remarks.add(NoticeKind::NotAtomic, text);
+        }
     }
     if facts.mode & PRIVILEGE_BITS != 0 {
         remarks.add(NoticeKind::PrivilegeBitsDropped, "the set-user-id and set-group-id bits are dropped");

@@ -22,6 +22,7 @@ use crate::location::Location;
 use crate::lock::LockTable;
 use crate::operation::RecordStore;
 use crate::resolve::{Asked, resolve};
+use crate::rewrite::CopyStore;
 use crate::root::{self, Root};
 use crate::stat_cache::StatCache;
 
@@ -40,6 +41,8 @@ pub(crate) struct Disk {
     pub(crate) cache: StatCache,
     /// Where named operations are recorded, if they are.
     pub(crate) operations: Option<RecordStore>,
+    /// Where copies are kept of files that are rewritten in place, if any are.
+    pub(crate) copies: Option<CopyStore>,
     /// Whether files without a name are not to be used.
     pub(crate) named_temporaries: bool,
     /// A name of this server among those that share its directories.
@@ -127,6 +130,12 @@ impl Disk {
     /// The protected pattern that a path beneath a root matches.
     pub(crate) fn rule_for(&self, relative: &[u8]) -> Option<String> {
         self.protected.rule_for(relative).map(str::to_owned)
+    }
+
+    /// A name that no other copy has.
+    pub(crate) fn copy_name(&self) -> Vec<u8> {
+        let serial = self.serial.fetch_add(1, Ordering::Relaxed);
+        format!("{:016x}-{serial:x}", self.instance).into_bytes()
     }
 
     /// A name that no other file of ours has, for one moment of a publication.

@@ -24,7 +24,7 @@ use crate::io_error::{READING, fs_error};
 use crate::location::Location;
 use crate::lock::Turn;
 use crate::operation::{self, Ticket};
-use crate::place::{Found, Place};
+use crate::place::{Found, Manner, Place};
 use crate::publish::{self, Basis, Setback};
 use crate::read::{Pieces, not_text};
 use crate::remark::Remarks;
@@ -62,7 +62,7 @@ fn attempt(
         abort.check().map_err(|error| error.with_path(&path))?;
         let Found::Here(place) = Place::find(location.clone(), &path)? else { return Ok(Found::Elsewhere) };
         let Found::Here(existing) = place.look()? else { return Ok(Found::Elsewhere) };
-        place.check_changeable(disk, existing.as_ref())?;
+        let manner = place.check_changeable(disk, existing.as_ref())?;
         let Some(open) = existing else {
             return Err(refusal::stale(&path, expected.cloned(), None));
         };
@@ -79,11 +79,11 @@ fn attempt(
             .map_err(|refused| FsError::from(refused).with_path(&path))?;
         drop(content);
         abort.check().map_err(|error| error.with_path(&path))?;
-        let (mut report, content) = report(&open, request, edited);
+        let (mut report, content) = report((&open, manner), request, edited);
         if let Some(ticket) = &mut ticket {
             ticket.record(Some(&version), &report)?;
         }
-        let basis = Basis { old: &open, version: &version };
+        let basis = Basis { old: &open, version: &version, manner };
         let effect = match turn {
             None => None,
             Some(turn) => match publish::replace(disk, &place, turn, &basis, &content, abort) {
@@ -98,10 +98,7 @@ fn attempt(
             },
         };
         if let Some(effect) = effect {
-            let mut remarks = Remarks::from(report.notices);
-            remarks.extend(effect.notices);
-            report.notices = remarks.into_notices();
-            report.not_durable = effect.not_durable;
+            (report.notices, report.not_durable) = effect.amend(report.notices);
         }
         return Ok(Found::Here(report));
     }
@@ -109,12 +106,16 @@ fn attempt(
 }
 
 /// What an edit does, and the content that it makes.
-fn report(open: &OpenFile, request: &EditTextRequest, edited: Edited) -> (EditReport, Vec<u8>) {
+fn report(
+    (open, manner): (&OpenFile, Manner),
+    request: &EditTextRequest,
+    edited: Edited,
+) -> (EditReport, Vec<u8>) {
     let mut remarks = Remarks::default();
     if let Ok(after) = summarize(&edited.content) {
         remarks.extend(line_end_changes(&edited.before, &after));
     }
-    foreseen(open.file.as_fd(), &open.facts, &mut remarks);
+    foreseen(open.file.as_fd(), &open.facts, manner, &mut remarks);
     let report = EditReport {
         matches: edited.matches,
         changed: edited.changed,

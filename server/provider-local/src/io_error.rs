@@ -76,6 +76,22 @@ pub(crate) fn record_error(path: &str, cause: impl Into<io::Error>) -> FsError {
     FsError::new(kind, message).with_path(path).with_source(cause)
 }
 
+/// Maps a failed step on the durable copy of `path` to the error that its caller gets.
+///
+/// The copy is the server's own affair, and its errno says nothing about `path`, which was not touched.
+pub(crate) fn copy_error(path: &str, cause: impl Into<io::Error>) -> FsError {
+    let cause = cause.into();
+    let kind = match cause.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG) => ErrorKind::NoSpace,
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS | Errno::AGAIN) => {
+            ErrorKind::Unavailable { cause: UnavailableCause::Overloaded }
+        }
+        Some(_) | None => ErrorKind::IoError,
+    };
+    let message = format!("`{path}` can only be rewritten in place, and the server cannot keep a copy of it");
+    FsError::new(kind, message).with_path(path).with_source(cause)
+}
+
 /// Opening something that is there.
 pub(crate) const OPENING: &str = "opening it";
 /// Reading what is open.

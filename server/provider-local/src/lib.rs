@@ -27,6 +27,7 @@ mod publish;
 mod read;
 mod remark;
 mod resolve;
+mod rewrite;
 mod root;
 mod stat;
 mod stat_cache;
@@ -35,6 +36,10 @@ mod stream;
 mod temporary;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+#[path = "tests/mod.rs"]
+#[expect(clippy::duplicate_mod, reason = "the same tests, with names looked up by the walk")]
+mod tests_by_walk;
 mod work;
 mod write;
 

@@ -4,7 +4,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{Access, AtFlags, OFlags, accessat, statat};
+use rustix::fs::{Access, AtFlags, OFlags, StatxAttributes, StatxFlags, accessat, statat, statx};
 use rustix::io::Errno;
 use toolfs_core::error::Result;
 use toolfs_core::planted::Fault;
@@ -15,6 +15,7 @@ use crate::disk::{Disk, OpenFile};
 use crate::facts::Facts;
 use crate::io_error::{OPENING, fs_error};
 use crate::location::Location;
+use crate::rewrite;
 use crate::root::{self, open_child};
 use crate::step::Step;
 
@@ -30,6 +31,15 @@ pub(crate) struct Place {
     pub(crate) missing: Vec<Vec<u8>>,
     /// The target's name in the last of them.
     pub(crate) name: Vec<u8>,
+}
+
+/// How an existing file can be given new content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// Its name gets another file, in one step.
+    Exchange,
+    /// It is rewritten where it stands.
+    InPlace,
 }
 
 /// What was found, or that a part of the path is a link by now and has to be resolved anew.
@@ -119,11 +129,12 @@ impl Place {
         Ok(Found::Here(None))
     }
 
-    /// Refuses what must not be changed: protected names, read-only files and directories.
+    /// Refuses what must not be changed: protected names, read-only files, and directories in which nothing can be
+    /// made. An existing file in such a directory, or one that is mounted, can still be rewritten in place.
     ///
     /// # Errors
     /// `FS_SANDBOX_DENIED`, `FS_PERMISSION_DENIED`
-    pub(crate) fn check_changeable(&self, disk: &Disk, existing: Option<&OpenFile>) -> Result<()> {
+    pub(crate) fn check_changeable(&self, disk: &Disk, existing: Option<&OpenFile>) -> Result<Manner> {
         if let Some(rule) = disk.rule_for(&self.location.relative) {
             return Err(refusal::protected(&self.path, &rule));
         }
@@ -133,13 +144,22 @@ impl Place {
                 return Err(refusal::not_writable(&self.path));
             }
             let may = disk.before(Step::Access);
-            let name = self.name.as_slice();
-            self.allowed(
-                may.and_then(|()| accessat(self.directory(), name, Access::WRITE_OK, AtFlags::EACCESS)),
-            )?;
+            self.allowed(may.and_then(|()| may_write(self.directory(), &self.name)))?;
         }
         let change_entries = Access::WRITE_OK | Access::EXEC_OK;
-        self.allowed(accessat(self.directory(), ".", change_entries, AtFlags::EACCESS))
+        let may = accessat(self.directory(), ".", change_entries, AtFlags::EACCESS);
+        match (may, existing) {
+            // A file that may be written on a directory that is mounted read-only is itself a mount.
+            (Err(cause @ (Errno::ACCESS | Errno::PERM | Errno::ROFS)), Some(_)) => match disk.copies {
+                Some(_) => Ok(Manner::InPlace),
+                None => Err(rewrite::without_copies(&self.path).with_source(std::io::Error::from(cause))),
+            },
+            (Ok(()), Some(open)) if is_mounted(&open.file) => match disk.copies {
+                Some(_) => Ok(Manner::InPlace),
+                None => Err(rewrite::without_copies(&self.path)),
+            },
+            (may, _) => self.allowed(may).map(|()| Manner::Exchange),
+        }
     }
 
     /// What an answer to "may this be changed" means.
@@ -167,4 +187,21 @@ impl Place {
             (Err(_), _) | (_, Err(_)) => false,
         }
     }
+}
+
+/// Whether the entry `name` of a directory, no link followed, may be written.
+fn may_write(directory: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
+    let flags = AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW;
+    match accessat(directory, name, Access::WRITE_OK, flags) {
+        // Linux before 5.8 cannot ask that of a link: a link is not what was looked at, and is not replaced either.
+        Err(Errno::NOSYS) => accessat(directory, name, Access::WRITE_OK, AtFlags::EACCESS),
+        other => other,
+    }
+}
+
+/// Whether a file is one that something is mounted on: its name cannot be given another file. Linux before 5.8 does
+/// not tell, and refuses the exchange.
+fn is_mounted(file: &OwnedFd) -> bool {
+    let told = statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::TYPE);
+    told.is_ok_and(|told| told.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }

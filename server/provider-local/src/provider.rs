@@ -4,11 +4,13 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
+use rustix::io::Errno;
 use toolfs_core::clock::Clock;
 use toolfs_core::error::{FsError, Result};
 use toolfs_core::limit::Limits;
@@ -23,15 +25,17 @@ use toolfs_provider::request::{ByteRange, EditTextRequest, ResolveRequest, Write
 use toolfs_provider::{Provider, refusal};
 
 use crate::disk::{Disk, MAX_ATTEMPTS};
+use crate::io_error::{OPENING, fs_error};
 use crate::location::{Location, join, strip_path};
 use crate::lock::{LockTable, Turn};
 use crate::operation::RecordStore;
 use crate::place::Found;
 use crate::resolve::{Asked, resolve};
+use crate::rewrite::CopyStore;
 use crate::root::{Root, RootSpec, umask};
 use crate::stat_cache::{CacheStatistics, StatCache};
 use crate::work::blocking;
-use crate::{edit, list, read, stat, stream, write};
+use crate::{edit, list, read, rewrite, root, stat, stream, write};
 
 /// How a provider is to serve its roots.
 #[derive(Clone, Debug)]
@@ -119,8 +123,20 @@ impl LocalProvider {
             Some(directory) => Some(RecordStore::open(directory, &roots)?),
             None => None,
         };
+        let copies = match &options.recovery {
+            Some(directory) => {
+                let path = directory.join("copies");
+                let failed =
+                    |cause: Errno| fs_error(&display_form(path.as_os_str().as_bytes()), OPENING, cause);
+                let store = CopyStore::new(root::make_own_directory(&path).map_err(failed)?);
+                rewrite::recover(&store, &roots, options.durability);
+                Some(store)
+            }
+            None => None,
+        };
         Ok(LocalProvider(Arc::new(Disk {
             operations,
+            copies,
             roots,
             limits: options.limits,
             protected: options.protected,

@@ -2,17 +2,17 @@
 //! verified.
 //!
 //! A creation never replaces. A replacement exchanges names and then hashes what it displaced: when that is not what
-//! was judged, it is put back, or kept under a rescue name when somebody moved once more. Deliberately absent so
-//! far: recovery after a crash between the two, other servers' locks, and rewriting in place where names cannot be
-//! exchanged at all.
+//! was judged, it is put back, or kept under a rescue name when somebody moved once more. Where a name cannot be given
+//! another file, `rewrite` has the file rewritten in place. Deliberately absent so far: recovery after a crash between
+//! the two, and other servers' locks.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, fsync, renameat, renameat_with, statat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
-use toolfs_core::error::{FsError, Published, Result};
-use toolfs_core::notice::Notice;
+use toolfs_core::error::{Code, FsError, Published, Result};
+use toolfs_core::notice::{Notice, NoticeKind};
 use toolfs_core::planted::Fault;
 use toolfs_core::target::{FileKind, display_form};
 use toolfs_core::version::Version;
@@ -25,9 +25,10 @@ use crate::disk::{Disk, MAX_ATTEMPTS, OpenFile};
 use crate::facts::Facts;
 use crate::io_error::fs_error;
 use crate::lock::Turn;
-use crate::place::{Found, Place};
+use crate::place::{Found, Manner, Place};
 use crate::read;
 use crate::remark::Remarks;
+use crate::rewrite;
 use crate::root;
 use crate::step::Step;
 use crate::temporary::{Parents, Temporary};
@@ -39,6 +40,20 @@ const PUBLISHING: &str = "putting the new content in its place";
 pub(crate) struct Effect {
     pub(crate) notices: Vec<Notice>,
     pub(crate) not_durable: Option<FsError>,
+}
+
+impl Effect {
+    /// What a report that had `notices` before the publication is to tell after it: all notices, and why it may not
+    /// be durable.
+    pub(crate) fn amend(self, mut notices: Vec<Notice>) -> (Vec<Notice>, Option<FsError>) {
+        if self.notices.iter().any(|notice| notice.kind == NoticeKind::NotAtomic) {
+            // It had been foreseen for an exchange, which turned out not to be possible.
+            notices.retain(|notice| notice.kind != NoticeKind::HardLinksKeepOldContent);
+        }
+        let mut remarks = Remarks::from(notices);
+        remarks.extend(self.notices);
+        (remarks.into_notices(), self.not_durable)
+    }
 }
 
 /// Why a publication did not happen.
@@ -115,9 +130,11 @@ pub(crate) struct Basis<'a> {
     pub(crate) old: &'a OpenFile,
     /// The version of its content.
     pub(crate) version: &'a Version,
+    /// How it can be given new content.
+    pub(crate) manner: Manner,
 }
 
-/// Replaces a file.
+/// Replaces a file, or rewrites it in place where its name cannot be given another one.
 ///
 /// Dropped in mid-way by a panic, it leaves at most a hidden file with a content that is not published, or that was
 /// displaced.
@@ -133,10 +150,18 @@ pub(crate) fn replace(
     if Fault::PublishTearsInPlace.is_planted() {
         return tear(disk, place, content).map_err(|cause| failed(cause).into());
     }
+    let in_place = || rewrite::replace(disk, place, turn, basis, content, abort);
+    if basis.manner == Manner::InPlace {
+        return in_place();
+    }
     let directory = place.directory();
     let mut remarks = Remarks::default();
-    foreseen(basis.old.file.as_fd(), &basis.old.facts, &mut remarks);
-    let mut temporary = Temporary::create(disk, directory, Mode::RUSR | Mode::WUSR, &place.path)?;
+    foreseen(basis.old.file.as_fd(), &basis.old.facts, basis.manner, &mut remarks);
+    let mut temporary = match Temporary::create(disk, directory, Mode::RUSR | Mode::WUSR, &place.path) {
+        Ok(temporary) => temporary,
+        Err(error) if error.code() == Code::PermissionDenied && disk.copies.is_some() => return in_place(),
+        Err(error) => return Err(error.into()),
+    };
     temporary.write(content, abort, &place.path)?;
     disk.before(Step::Attributes).map_err(failed)?;
     let given = &basis.old.facts;
@@ -167,6 +192,11 @@ pub(crate) fn replace(
             exchange.remove_displaced();
         }
         Ok(Displaced::NotKept) => {}
+        Ok(Displaced::Nothing(cause)) => {
+            temporary.own(name.clone());
+            drop(temporary);
+            return if disk.copies.is_some() { in_place() } else { Err(failed(cause).into()) };
+        }
         Err(Refused { setback, is_name_ours }) => {
             if is_name_ours {
                 temporary.own(name.clone());
@@ -248,6 +278,8 @@ enum Displaced {
     Expected(OpenFile),
     /// This file system replaces and keeps nothing.
     NotKept,
+    /// The name cannot be given another file, for this reason: something is mounted on it, or it is another user's.
+    Nothing(Errno),
 }
 
 struct Refused {
@@ -269,6 +301,7 @@ impl Exchange<'_> {
                 return self.replace_plainly().map_err(ours_again);
             }
             Err(Errno::NOENT) => return Err(ours_again(Setback::Overtaken)),
+            Err(cause @ (Errno::BUSY | Errno::PERM | Errno::ACCESS)) => return Ok(Displaced::Nothing(cause)),
             Err(cause) => return Err(ours_again(fs_error(&self.place.path, PUBLISHING, cause).into())),
         }
         if Fault::PublishSkipsVerification.is_planted() {
@@ -294,9 +327,11 @@ impl Exchange<'_> {
 
     /// Where names cannot be exchanged, what a foreign writer put there since the last look is lost.
     fn replace_plainly(&self) -> Result<Displaced, Setback> {
-        renameat(self.directory, self.name, self.directory, self.place.name.as_slice())
-            .map_err(|cause| fs_error(&self.place.path, PUBLISHING, cause))?;
-        Ok(Displaced::NotKept)
+        match renameat(self.directory, self.name, self.directory, self.place.name.as_slice()) {
+            Ok(()) => Ok(Displaced::NotKept),
+            Err(cause @ (Errno::BUSY | Errno::PERM | Errno::ACCESS)) => Ok(Displaced::Nothing(cause)),
+            Err(cause) => Err(fs_error(&self.place.path, PUBLISHING, cause).into()),
+        }
     }
 
     /// The displaced file and its version; neither when it is no regular file.

@@ -270,6 +270,11 @@ pub(crate) fn reading() -> OFlags {
     OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY
 }
 
+/// The flags of an open for writing over what is there: it never blocks, makes nothing and cuts nothing off.
+pub(crate) fn writing() -> OFlags {
+    OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY
+}
+
 /// The flags of every open of a directory.
 pub(crate) fn directory() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NONBLOCK

@@ -39,11 +39,27 @@ pub(crate) enum Step {
     SyncDirectory,
     /// Recording that a named operation is published.
     Mark,
+    /// Keeping a copy of what is about to be rewritten in place.
+    Copy,
+    /// Making the copy durable.
+    SyncCopy,
+    /// Giving the copy its name.
+    NameCopy,
+    /// Writing a piece of the new content over the old one.
+    Overwrite,
+    /// Cutting off what the old content had more.
+    Cut,
+    /// Making durable what was rewritten.
+    SyncRewritten,
+    /// Writing the old content over what was begun.
+    PutBack,
+    /// Removing the copy.
+    RemoveCopy,
 }
 
 #[cfg(test)]
 impl Step {
-    pub(crate) const ALL: [Step; 15] = [
+    pub(crate) const ALL: [Step; 23] = [
         Step::Access,
         Step::Record,
         Step::MakeParent,
@@ -59,6 +75,14 @@ impl Step {
         Step::Remove,
         Step::SyncDirectory,
         Step::Mark,
+        Step::Copy,
+        Step::SyncCopy,
+        Step::NameCopy,
+        Step::Overwrite,
+        Step::Cut,
+        Step::SyncRewritten,
+        Step::PutBack,
+        Step::RemoveCopy,
     ];
 }
 

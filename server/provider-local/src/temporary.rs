@@ -166,7 +166,12 @@ impl Drop for Temporary<'_> {
     }
 }
 
-fn link_nameless(file: BorrowedFd<'_>, directory: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
+/// Gives a file without a name one, unless something has it: `EEXIST` then.
+pub(crate) fn link_nameless(
+    file: BorrowedFd<'_>,
+    directory: BorrowedFd<'_>,
+    name: &[u8],
+) -> Result<(), Errno> {
     let own = format!("/proc/self/fd/{}", file.as_raw_fd());
     match linkat(CWD, own, directory, name, AtFlags::SYMLINK_FOLLOW) {
         // Without /proc there is another way, which not everybody may go.

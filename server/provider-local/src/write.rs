@@ -22,7 +22,7 @@ use crate::disk::{Disk, MAX_ATTEMPTS, OpenFile};
 use crate::location::Location;
 use crate::lock::Turn;
 use crate::operation::{self, Ticket};
-use crate::place::{Found, Place};
+use crate::place::{Found, Manner, Place};
 use crate::publish::{self, Basis, Effect, Setback};
 use crate::read::Pieces;
 use crate::remark::Remarks;
@@ -62,7 +62,7 @@ fn attempt(
         abort.check().map_err(|error| error.with_path(&path))?;
         let Found::Here(place) = Place::find(location.clone(), &path)? else { return Ok(Found::Elsewhere) };
         let Found::Here(existing) = place.look()? else { return Ok(Found::Elsewhere) };
-        place.check_changeable(disk, existing.as_ref())?;
+        let manner = place.check_changeable(disk, existing.as_ref())?;
         let (report, published) = match &existing {
             None => {
                 if let WriteGuard::ReplaceIfVersion(expected) = &request.guard {
@@ -90,11 +90,11 @@ fn attempt(
                     disk.cache.forget(&open.facts);
                     return Err(refusal::stale(&path, Some(expected.clone()), Some(old.version)));
                 }
-                let report = replacement(disk, request, content, open, &old);
+                let report = replacement(disk, request, content, (open, manner), &old);
                 if let Some(ticket) = &mut ticket {
                     ticket.record(Some(&old.version), &report)?;
                 }
-                let basis = Basis { old: open, version: &old.version };
+                let basis = Basis { old: open, version: &old.version, manner };
                 let published =
                     turn.map(|turn| publish::replace(disk, &place, turn, &basis, &request.content, abort));
                 (report, published)
@@ -135,14 +135,14 @@ fn replacement(
     disk: &Disk,
     request: &WriteTextRequest,
     content: &str,
-    open: &OpenFile,
+    (open, manner): (&OpenFile, Manner),
     old: &Old,
 ) -> WriteReport {
     let mut remarks = Remarks::default();
     if let (Some(before), Ok(after)) = (&old.summary, summarize(&request.content)) {
         remarks.extend(line_end_changes(before, &after));
     }
-    foreseen(open.file.as_fd(), &open.facts, &mut remarks);
+    foreseen(open.file.as_fd(), &open.facts, manner, &mut remarks);
     let diff = request.want_diff.then(|| match &old.content {
         Some(before) => Diff::between(Some(before), content, disk.limits.max_diff_bytes),
         // It was too large to be kept, which is all that there is to tell.
@@ -163,10 +163,7 @@ fn replacement(
 }
 
 fn with_effect(mut report: WriteReport, effect: Effect) -> WriteReport {
-    let mut remarks = Remarks::from(report.notices);
-    remarks.extend(effect.notices);
-    report.notices = remarks.into_notices();
-    report.not_durable = effect.not_durable;
+    (report.notices, report.not_durable) = effect.amend(report.notices);
     report
 }
 

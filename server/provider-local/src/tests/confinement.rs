@@ -125,7 +125,7 @@ async fn where_a_named_root_lies_on_the_host_is_no_path_of_its_callers() {
         bench.put("a/f", "x");
         let directory = bench.root.join("a");
         symlink(directory.join("f"), directory.join("absolute")).unwrap();
-        let mut options = LocalOptions::new(Arc::new(HostClock));
+        let mut options = super::options();
         options.force_walk = force_walk;
         let named =
             LocalProvider::open(&[RootSpec::named(&directory, "/w").unwrap()], options.clone()).unwrap();
@@ -146,7 +146,7 @@ async fn of_nested_roots_the_longest_wins() {
         bench.put("a/inner/f", "x");
         bench.put("a/g", "y");
         let (outer, inner) = (bench.root.join("a"), bench.root.join("a/inner"));
-        let mut options = LocalOptions::new(Arc::new(HostClock));
+        let mut options = super::options();
         options.force_walk = force_walk;
         let roots = [RootSpec::named(&outer, "/w").unwrap(), RootSpec::named(&inner, "/inner").unwrap()];
         let provider = LocalProvider::open(&roots, options).unwrap();
@@ -176,7 +176,7 @@ async fn a_place_in_a_nested_root_has_one_key() {
         RootSpec::named(&bench.root, "/w").unwrap(),
         RootSpec::named(bench.root.join("inner"), "/inner").unwrap(),
     ];
-    let provider = LocalProvider::open(&roots, LocalOptions::new(Arc::new(HostClock))).unwrap();
+    let provider = LocalProvider::open(&roots, options()).unwrap();
     let abort = AbortSignal::new();
     for (key, code) in [
         (&b"/inner\0f"[..], None),
@@ -201,7 +201,7 @@ async fn a_path_leads_back_to_where_it_was_shown_whatever_other_roots_lie_there(
     symlink(b.join("f"), a.join("l")).unwrap();
     let deep = RootSpec::named(b.join("deep"), "/deep").unwrap();
     let roots = [RootSpec::named(&b, "/other").unwrap(), RootSpec::named(&a, name).unwrap(), deep];
-    let provider = LocalProvider::open(&roots, LocalOptions::new(Arc::new(HostClock))).unwrap();
+    let provider = LocalProvider::open(&roots, options()).unwrap();
     for path in ["/f", "/deep/f"] {
         let shown_path = format!("{name}{path}");
         assert_eq!(shown(&provider, &shown_path).await, shown_path);
@@ -219,7 +219,7 @@ async fn a_root_that_was_given_through_a_link_has_both_spellings() {
     bench.put("real/f", "x");
     let (real, alias) = (bench.root.join("real"), bench.root.join("alias"));
     symlink(&real, &alias).unwrap();
-    let options = LocalOptions::new(Arc::new(HostClock));
+    let options = super::options();
     let provider = LocalProvider::open(&[RootSpec::new(&alias)], options).unwrap();
     let expected = real.join("f").to_str().unwrap().to_owned();
     assert_eq!(shown(&provider, real.join("f").to_str().unwrap()).await, expected);
@@ -230,7 +230,7 @@ async fn a_root_that_was_given_through_a_link_has_both_spellings() {
 async fn a_named_root_is_shown_by_its_name_and_told_by_its_place() {
     let bench = Bench::new();
     bench.put("a b", "x");
-    let options = LocalOptions::new(Arc::new(HostClock));
+    let options = super::options();
     let provider =
         LocalProvider::open(&[RootSpec::named(&bench.root, "/workspace").unwrap()], options).unwrap();
     let target = provider.resolve_path(&AbortSignal::new(), "a b").await.unwrap();
@@ -256,11 +256,11 @@ fn the_same_directory_or_name_twice_is_refused() {
         ],
     ];
     for roots in cases {
-        let error = LocalProvider::open(&roots, LocalOptions::new(Arc::new(HostClock))).unwrap_err();
+        let error = LocalProvider::open(&roots, options()).unwrap_err();
         assert_eq!(error.code(), Code::InvalidArgument);
     }
     let missing = [RootSpec::new(bench.root.join("missing"))];
-    let error = LocalProvider::open(&missing, LocalOptions::new(Arc::new(HostClock))).unwrap_err();
+    let error = LocalProvider::open(&missing, options()).unwrap_err();
     assert_eq!(error.code(), Code::NotFound);
 }
 
@@ -287,7 +287,7 @@ fn a_root_that_lies_in_another_by_its_name_only_is_refused() {
         ([named(&a, "/w"), named(&b, "/w2")], true),
         ([named(&bench.root, "/"), named(&b, "/b")], true),
     ] {
-        match LocalProvider::open(&roots, LocalOptions::new(Arc::new(HostClock))) {
+        match LocalProvider::open(&roots, options()) {
             Ok(_) => assert!(is_served, "{roots:?}"),
             Err(error) => assert_eq!((error.code(), is_served), (Code::InvalidArgument, false), "{roots:?}"),
         }

@@ -1,15 +1,19 @@
 //! What the conformance suite cannot express: steps that fail, foreign writers in between, races, metadata.
+//!
+//! The crate has this module twice: in `tests` the kernel looks names up, in `tests_by_walk` the walk does.
 #![expect(
     clippy::disallowed_methods,
     reason = "the tests change the disk from outside, and their clock is the host's"
 )]
 
 mod confinement;
+mod copies;
 mod foreign;
 mod leftover;
 mod metadata;
 mod operation;
 mod remembered;
+mod rewrite;
 mod special;
 
 use std::fs;
@@ -46,6 +50,45 @@ impl Clock for HostClock {
 pub(super) const WINDOW: LineWindow =
     LineWindow { first_line: 1, max_lines: 2_000, max_bytes: 51_200, max_line_chars: 2_000 };
 
+/// Default options, with the lookup that this module tests.
+pub(super) fn options() -> LocalOptions {
+    let mut options = LocalOptions::new(Arc::new(HostClock));
+    options.force_walk = module_path!().ends_with("tests_by_walk");
+    options
+}
+
+/// The name by which this program runs a test of the module `module` alone.
+pub(super) fn own_name(module: &str, test: &str) -> String {
+    let (_, module) = module.split_once("::").unwrap();
+    format!("{module}::{test}")
+}
+
+/// Runs `work` as a user without privileges, whoever runs the tests. Threads that it starts are this user's too.
+pub(super) fn unprivileged<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    use rustix::process::{Gid, Uid};
+    use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            if rustix::process::geteuid().is_root() {
+                let (user, group) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
+                set_thread_groups(&[]).unwrap();
+                set_thread_res_gid(group, group, group).unwrap();
+                set_thread_res_uid(user, user, user).unwrap();
+            }
+            work()
+        });
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// A user and a group that own nothing.
+pub(super) const NOBODY: u32 = 65_534;
+
+/// Runs a future to its end on this thread.
+pub(super) fn run<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work)
+}
+
 /// A provider on a fresh directory.
 pub(super) struct Bench {
     pub(super) provider: LocalProvider,
@@ -67,7 +110,7 @@ impl Bench {
         let base = keep.path().canonicalize().unwrap();
         let root = base.join("root");
         fs::create_dir(&root).unwrap();
-        let mut options = LocalOptions::new(Arc::new(HostClock));
+        let mut options = options();
         change(&mut options, &base);
         let provider = LocalProvider::open(&[RootSpec::new(&root)], options).unwrap();
         Bench { provider, root, _keep: keep }
@@ -77,6 +120,14 @@ impl Bench {
     pub(super) fn with_records(change: impl FnOnce(&mut LocalOptions)) -> Bench {
         Bench::make(|options, base| {
             options.operations = Some(base.join("records"));
+            change(options);
+        })
+    }
+
+    /// The same, with copies of what is rewritten in place beside the root.
+    pub(super) fn with_copies(change: impl FnOnce(&mut LocalOptions)) -> Bench {
+        Bench::make(|options, base| {
+            options.recovery = Some(base.join("recovery"));
             change(options);
         })
     }

@@ -124,7 +124,7 @@ fn records(root: &Path) -> PathBuf {
 
 /// A server that is started anew.
 fn reopened(root: &Path) -> LocalProvider {
-    let mut options = LocalOptions::new(Arc::new(HostClock));
+    let mut options = super::options();
     options.operations = Some(records(root));
     LocalProvider::open(&[RootSpec::new(root)], options).unwrap()
 }
@@ -196,7 +196,7 @@ async fn a_kill_at_any_step_leaves_one_effect_after_a_repetition() {
             let bench = bench();
             mutation.prepare(&bench.root);
             let status = Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "tests::operation::in_a_process_that_is_killed", "--ignored"])
+                .args(["--exact", &own_name(module_path!(), "in_a_process_that_is_killed"), "--ignored"])
                 .env(CHILD_ROOT, &bench.root)
                 .env(CHILD_MUTATION, number.to_string())
                 .env(CHILD_STEP, step_number.to_string())
@@ -448,7 +448,7 @@ fn records_never_lie_inside_a_root() {
         beside.join("alias/new"),
         beside.join("records/../root/new"),
     ] {
-        let mut options = LocalOptions::new(Arc::new(HostClock));
+        let mut options = super::options();
         options.operations = Some(inside.clone());
         let root = RootSpec::named(&bench.root, "/w").unwrap();
         let error = LocalProvider::open(&[root], options).unwrap_err();

@@ -10,7 +10,7 @@ use toolfs_core::target::FileKind;
 use super::*;
 
 fn serve(directory: &str, force_walk: bool) -> LocalProvider {
-    let mut options = LocalOptions::new(Arc::new(HostClock));
+    let mut options = super::options();
     options.force_walk = force_walk;
     LocalProvider::open(&[RootSpec::new(directory)], options).unwrap()
 }

@@ -1,0 +1,350 @@
+//! Durable copies: what a file was and was to become, kept for as long as it is rewritten.
+//!
+//! A copy is locked by the call that made it, and has a name only when it is whole, so one that nobody has locked is
+//! what a crash left. Its form: a line that says what it is, a line of JSON that says whose content follows, the old
+//! content, the new content, and the BLAKE3 of all that.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fsync, renameat, unlinkat};
+use rustix::io::{Errno, pread, pwrite, retry_on_intr};
+use serde::{Deserialize, Serialize};
+use toolfs_core::version::{Version, VersionHasher};
+use toolfs_provider::abort::AbortSignal;
+use toolfs_provider::capability::Durability;
+
+use crate::disk::{Disk, OpenFile};
+use crate::io_error::{READING, copy_error, fs_error};
+use crate::place::Place;
+use crate::publish::Setback;
+use crate::root::{self, create_nameless, create_new};
+use crate::step::Step;
+use crate::temporary::link_nameless;
+
+/// What a copy begins with.
+const MARK: &[u8] = b"toolfs-copy-1\n";
+/// How much is copied at once.
+pub(super) const PIECE_BYTES: usize = 256 << 10;
+/// The longest second line: names are bytes, and JSON spells each of them as a number.
+const MAX_HEAD_BYTES: usize = 64 << 10;
+const DIGEST_BYTES: u64 = 32;
+/// What the name of a copy begins with that nobody could use.
+pub(super) const RESCUE: &[u8] = b"rescue-";
+/// What the name of a copy ends with that is not whole.
+const PARTIAL: &[u8] = b"-partial";
+
+/// Whose content a copy has.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Head {
+    /// The real path of the root.
+    pub(super) root: Vec<u8>,
+    /// The file's path beneath it.
+    pub(super) relative: Vec<u8>,
+    /// The file's inode number. Its device may have another number after a boot.
+    pub(super) inode: u64,
+    /// How long its content was.
+    pub(super) old_bytes: u64,
+    /// How long it is to be.
+    pub(super) new_bytes: u64,
+    /// What it was.
+    pub(super) expected: Version,
+    /// What it is to be.
+    pub(super) ours: Version,
+}
+
+/// A directory of copies.
+#[derive(Debug)]
+pub(crate) struct CopyStore {
+    pub(super) directory: OwnedFd,
+}
+
+impl CopyStore {
+    /// Keeps copies in `directory`.
+    pub(crate) fn new(directory: OwnedFd) -> CopyStore {
+        CopyStore { directory }
+    }
+
+    /// Keeps what a file is and what it is to become. The abort signal is looked at on the way.
+    ///
+    /// # Errors
+    /// [`Setback::Overtaken`] when the file is not what was judged; [`Setback::Failed`].
+    pub(super) fn make(
+        &self,
+        disk: &Disk,
+        place: &Place,
+        old: (&OpenFile, &Version),
+        content: &[u8],
+        abort: &AbortSignal,
+    ) -> Result<Copy, Setback> {
+        let failed = |cause| copy_error(&place.path, cause);
+        disk.before(Step::Copy).map_err(failed)?;
+        let (open, expected) = old;
+        let head = Head {
+            root: place.location.root.real.clone(),
+            relative: place.location.relative.clone(),
+            inode: open.facts.inode.1,
+            old_bytes: open.facts.size,
+            new_bytes: content.len() as u64,
+            expected: expected.clone(),
+            ours: Version::of(content),
+        };
+        let mut unnamed = Unnamed::create(self, disk).map_err(failed)?;
+        unnamed.write(MARK).map_err(failed)?;
+        let line = serde_json::to_vec(&head);
+        let line = line.map_err(|cause| copy_error(&place.path, std::io::Error::from(cause)))?;
+        unnamed.write(&line).and_then(|()| unnamed.write(b"\n")).map_err(failed)?;
+        let old_at = unnamed.length;
+        let mut version = VersionHasher::new();
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            abort.check().map_err(|error| error.with_path(&place.path))?;
+            let count = read_at(&open.file, &mut piece, unnamed.length - old_at)
+                .map_err(|cause| fs_error(&place.path, READING, cause))?;
+            if count == 0 {
+                break;
+            }
+            version.update(&piece[..count]);
+            unnamed.write(&piece[..count]).map_err(failed)?;
+            if unnamed.length - old_at > head.old_bytes {
+                return Err(Setback::Overtaken);
+            }
+        }
+        if unnamed.length - old_at != head.old_bytes || version.finish() != *expected {
+            return Err(Setback::Overtaken);
+        }
+        for piece in content.chunks(PIECE_BYTES) {
+            abort.check().map_err(|error| error.with_path(&place.path))?;
+            unnamed.write(piece).map_err(failed)?;
+        }
+        let digest = unnamed.hasher.finalize();
+        unnamed.write(digest.as_bytes()).map_err(failed)?;
+        unnamed.finish(head, old_at).map_err(|cause| failed(cause).into())
+    }
+}
+
+/// A copy that is being made.
+struct Unnamed<'a> {
+    store: &'a CopyStore,
+    disk: &'a Disk,
+    file: OwnedFd,
+    /// Its name in the meantime, where there are no files without one: removed when this is dropped.
+    partial: Option<Vec<u8>>,
+    /// How many bytes it has so far.
+    length: u64,
+    hasher: blake3::Hasher,
+}
+
+impl<'a> Unnamed<'a> {
+    fn create(store: &'a CopyStore, disk: &'a Disk) -> Result<Unnamed<'a>, Errno> {
+        let mode = Mode::RUSR | Mode::WUSR;
+        let nameless = match disk.named_temporaries {
+            true => Err(Errno::OPNOTSUPP),
+            false => create_nameless(store.directory.as_fd(), mode),
+        };
+        let (file, partial) = match nameless {
+            Ok(file) => (file, None),
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {
+                let name = [disk.copy_name(), PARTIAL.to_vec()].concat();
+                (create_new(store.directory.as_fd(), &name, mode)?, Some(name))
+            }
+            Err(cause) => return Err(cause),
+        };
+        let made = Unnamed { store, disk, file, partial, length: 0, hasher: blake3::Hasher::new() };
+        // Whoever looks for what a crash left may have been faster with a name that was there before the lock.
+        if try_lock(&made.file)? && (made.partial.is_none() || root::facts(&made.file)?.links > 0) {
+            return Ok(made);
+        }
+        Err(Errno::AGAIN)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Errno> {
+        write_at(&self.file, bytes, self.length)?;
+        self.hasher.update(bytes);
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Makes it durable, as far as the server was told to, and gives it its name.
+    fn finish(mut self, head: Head, old_at: u64) -> Result<Copy, Errno> {
+        let is_durable = match self.disk.durability {
+            Durability::Full | Durability::Data => true,
+            Durability::None => false,
+        };
+        self.disk.before(Step::SyncCopy)?;
+        if is_durable {
+            retry_on_intr(|| fsync(&self.file))?;
+        }
+        self.disk.before(Step::NameCopy)?;
+        let name = self.disk.copy_name();
+        let directory = &self.store.directory;
+        match self.partial.take() {
+            None => link_nameless(self.file.as_fd(), directory.as_fd(), &name)?,
+            Some(partial) => {
+                let renamed = renameat(directory, partial.as_slice(), directory, name.as_slice());
+                if renamed.is_err() {
+                    self.partial = Some(partial);
+                }
+                renamed?;
+            }
+        }
+        let file =
+            self.file.try_clone().map_err(|cause| Errno::from_io_error(&cause).unwrap_or(Errno::MFILE));
+        let synced = if is_durable { retry_on_intr(|| fsync(directory)) } else { Ok(()) };
+        match (file, synced) {
+            (Ok(file), Ok(())) => Ok(Copy { name, file, head, old_at }),
+            (Err(cause), _) | (_, Err(cause)) => {
+                let _ = unlinkat(directory, name.as_slice(), AtFlags::empty());
+                Err(cause)
+            }
+        }
+    }
+}
+
+impl Drop for Unnamed<'_> {
+    fn drop(&mut self) {
+        if let Some(name) = &self.partial
+            && let Err(cause) = unlinkat(&self.store.directory, name.as_slice(), AtFlags::empty())
+        {
+            tracing::warn!(%cause, "a copy that is not whole could not be removed");
+        }
+    }
+}
+
+/// A whole copy, locked.
+#[derive(Debug)]
+pub(super) struct Copy {
+    pub(super) name: Vec<u8>,
+    file: OwnedFd,
+    pub(super) head: Head,
+    old_at: u64,
+}
+
+/// What a name in a store of copies stands for.
+#[derive(Debug)]
+pub(super) enum Left {
+    /// A copy whose server died.
+    Whole(Copy),
+    /// One that its server died over: nothing was changed yet.
+    Partial,
+    /// Somebody is at work with it, or it went meanwhile.
+    InUse,
+    /// It is no copy, or not as it was written.
+    Damaged,
+}
+
+impl Copy {
+    /// Opens what is in a store under a name.
+    pub(super) fn open(store: &CopyStore, name: &[u8]) -> Result<Left, Errno> {
+        let file = match root::open_child(store.directory.as_fd(), name, OFlags::RDWR | OFlags::NONBLOCK) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(Left::InUse),
+            Err(Errno::LOOP | Errno::ISDIR | Errno::NXIO) => return Ok(Left::Damaged),
+            Err(cause) => return Err(cause),
+        };
+        let facts = root::facts(&file)?;
+        if !try_lock(&file)? || root::facts(&file)?.links == 0 {
+            return Ok(Left::InUse);
+        }
+        if name.ends_with(PARTIAL) {
+            return Ok(Left::Partial);
+        }
+        Ok(match Copy::parse(name, file, facts.size)? {
+            Some(copy) => Left::Whole(copy),
+            None => Left::Damaged,
+        })
+    }
+
+    fn parse(name: &[u8], file: OwnedFd, size: u64) -> Result<Option<Copy>, Errno> {
+        let mut start = vec![0; MARK.len() + MAX_HEAD_BYTES];
+        let count = read_at(&file, &mut start, 0)?;
+        let Some(line) = start[..count].strip_prefix(MARK) else { return Ok(None) };
+        let Some(end) = line.iter().position(|&byte| byte == b'\n') else { return Ok(None) };
+        let Ok(head) = serde_json::from_slice::<Head>(&line[..end]) else { return Ok(None) };
+        let old_at = (MARK.len() + end + 1) as u64;
+        let whole = old_at
+            .checked_add(head.old_bytes)
+            .and_then(|length| length.checked_add(head.new_bytes))
+            .and_then(|length| length.checked_add(DIGEST_BYTES));
+        if whole != Some(size) || !is_intact(&file, size - DIGEST_BYTES)? {
+            return Ok(None);
+        }
+        Ok(Some(Copy { name: name.to_vec(), file, head, old_at }))
+    }
+
+    /// Reads from the old content.
+    pub(super) fn read_old(&self, piece: &mut [u8], offset: u64) -> Result<usize, Errno> {
+        self.read_part(piece, self.old_at, self.head.old_bytes, offset)
+    }
+
+    /// Reads from the new content.
+    pub(super) fn read_new(&self, piece: &mut [u8], offset: u64) -> Result<usize, Errno> {
+        self.read_part(piece, self.old_at + self.head.old_bytes, self.head.new_bytes, offset)
+    }
+
+    fn read_part(&self, piece: &mut [u8], start: u64, length: u64, offset: u64) -> Result<usize, Errno> {
+        let left = usize::try_from(length.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let wanted = piece.len().min(left);
+        match read_at(&self.file, &mut piece[..wanted], start + offset)? {
+            count if count == wanted => Ok(count),
+            _ => Err(Errno::IO),
+        }
+    }
+
+    /// Removes it: the file is one of its two contents, and durable as that.
+    pub(super) fn remove(self, store: &CopyStore, durability: Durability) -> Result<(), Errno> {
+        unlinkat(&store.directory, self.name.as_slice(), AtFlags::empty())?;
+        match durability {
+            Durability::Full => retry_on_intr(|| fsync(&store.directory)),
+            Durability::Data | Durability::None => Ok(()),
+        }
+    }
+}
+
+fn is_intact(file: &OwnedFd, length: u64) -> Result<bool, Errno> {
+    let (mut hasher, mut offset, mut piece) = (blake3::Hasher::new(), 0, vec![0; PIECE_BYTES]);
+    while offset < length {
+        let wanted = piece.len().min(usize::try_from(length - offset).unwrap_or(usize::MAX));
+        match read_at(file, &mut piece[..wanted], offset)? {
+            0 => return Ok(false),
+            count => {
+                hasher.update(&piece[..count]);
+                offset += count as u64;
+            }
+        }
+    }
+    let mut digest = [0; blake3::OUT_LEN];
+    let count = read_at(file, &mut digest, length)?;
+    Ok(count == digest.len() && hasher.finalize() == blake3::Hash::from_bytes(digest))
+}
+
+/// Fills `piece` from `offset` on, as far as the file goes.
+pub(super) fn read_at(file: &OwnedFd, piece: &mut [u8], offset: u64) -> Result<usize, Errno> {
+    let mut filled = 0;
+    while filled < piece.len() {
+        match retry_on_intr(|| pread(file, &mut piece[filled..], offset + filled as u64))? {
+            0 => break,
+            count => filled += count,
+        }
+    }
+    Ok(filled)
+}
+
+/// Writes all of `bytes` at `offset`.
+pub(super) fn write_at(file: &OwnedFd, bytes: &[u8], offset: u64) -> Result<(), Errno> {
+    let mut written = 0;
+    while written < bytes.len() {
+        match retry_on_intr(|| pwrite(file, &bytes[written..], offset + written as u64))? {
+            0 => return Err(Errno::IO),
+            count => written += count,
+        }
+    }
+    Ok(())
+}
+
+fn try_lock(file: &OwnedFd) -> Result<bool, Errno> {
+    match retry_on_intr(|| flock(file, FlockOperation::NonBlockingLockExclusive)) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(cause) => Err(cause),
+    }
+}
