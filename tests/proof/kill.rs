@@ -1,3 +1,5 @@
 //! The promises that hold when a server is killed.
 
 pub(crate) mod boundary;
+pub(crate) mod exchange;
+mod foreign;

@@ -47,7 +47,8 @@ struct Promise {
     prove: fn(&Task) -> Found,
 }
 
-const PROMISES: &[Promise] = &[observations::PROMISE, kill::boundary::PROMISE, failing::PROMISE];
+const PROMISES: &[Promise] =
+    &[observations::PROMISE, kill::boundary::PROMISE, kill::exchange::PROMISE, failing::PROMISE];
 
 /// A command that proofs start this program with.
 struct Part {

@@ -221,25 +221,31 @@ fn lines(age: &str) -> String {
 
 /// Uses the place once more: another file of the directory, and the file itself. Then nothing of ours may be left.
 pub(crate) fn use_again(scene: &Scene, worker: &Worker) -> Result<(), String> {
-    let write = |name: &str| {
-        let path = format!("{}/{name}", scene.parent());
-        let content = NEXT.to_owned();
-        match worker.call(Call::Write { path, content, guard: Guard::Any }) {
-            Ok(answer) if matches!(answer.outcome, Outcome::Ok(_)) && answer.not_durable.is_none() => Ok(()),
-            other => Err(format!("the next call failed: {other:?}")),
-        }
-    };
     let before = scene.now();
-    write("neighbour")?;
+    use_neighbour(scene, worker)?;
     if scene.now() != before {
         return Err(format!("after the next call there is {}", scene.describe_now()));
     }
-    scene.is_clean()?;
-    write("file")?;
+    write_next(scene, worker, "file")?;
     if scene.now().as_deref() != Some(NEXT) {
         return Err(format!("after a call to the file itself there is {}", scene.describe_now()));
     }
     scene.is_clean()
+}
+
+/// Uses another file of the directory. Then nothing of ours may be left.
+pub(crate) fn use_neighbour(scene: &Scene, worker: &Worker) -> Result<(), String> {
+    write_next(scene, worker, "neighbour")?;
+    scene.is_clean()
+}
+
+fn write_next(scene: &Scene, worker: &Worker, name: &str) -> Result<(), String> {
+    let path = format!("{}/{name}", scene.parent());
+    let content = NEXT.to_owned();
+    match worker.call(Call::Write { path, content, guard: Guard::Any }) {
+        Ok(answer) if matches!(answer.outcome, Outcome::Ok(_)) && answer.not_durable.is_none() => Ok(()),
+        other => Err(format!("the next call failed: {other:?}")),
+    }
 }
 
 /// The hidden files of a server beneath a directory, but for those that it keeps for people.

@@ -10,7 +10,7 @@ mod settings;
 use std::collections::HashMap;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -68,6 +68,15 @@ impl Pending {
             Ok(answer) => Ok(answer),
             Err(mpsc::RecvTimeoutError::Disconnected) => Err(Gone),
             Err(mpsc::RecvTimeoutError::Timeout) => panic!("a worker is stuck"),
+        }
+    }
+
+    /// The answer, or that there is none any more, when that is known already.
+    pub(crate) fn poll(&self) -> Option<Result<Answer, Gone>> {
+        match self.0.try_recv() {
+            Ok(answer) => Some(Ok(answer)),
+            Err(TryRecvError::Disconnected) => Some(Err(Gone)),
+            Err(TryRecvError::Empty) => None,
         }
     }
 }
