@@ -67,9 +67,10 @@ impl Disk {
         Location::from_key(&self.roots, key)
     }
 
-    /// Where a location leads now that a part of it turned out to be a link.
-    pub(crate) fn relocated(&self, location: &Location) -> Result<Location> {
-        resolve(&self.roots, &Asked::again(location))
+    /// Where a location leads now that a part of it turned out to be a link. An error names `path`, as it was asked
+    /// for, and not where it led on the way.
+    pub(crate) fn relocated(&self, location: &Location, path: &str) -> Result<Location> {
+        resolve(&self.roots, &Asked::again(location, path))
     }
 
     /// Opens a target for reading, once, without blocking and without following a link.
@@ -88,7 +89,7 @@ impl Disk {
                         kind => Err(refusal::not_regular(path, kind)),
                     };
                 }
-                Err(Errno::LOOP) => location = self.relocated(&location)?,
+                Err(Errno::LOOP) => location = self.relocated(&location, &path)?,
                 Err(Errno::NOENT) => {
                     let similar_names = list::similar_names(&location);
                     return Err(refusal::not_found(path, similar_names));
@@ -114,7 +115,7 @@ impl Disk {
         for _ in 0..MAX_ATTEMPTS {
             match location.root.open_exact(&location.relative, flags) {
                 Ok(file) => return Ok((file, location)),
-                Err(Errno::LOOP) => location = self.relocated(&location)?,
+                Err(Errno::LOOP) => location = self.relocated(&location, &path)?,
                 Err(Errno::NOENT) => return Err(refusal::not_found(path, list::similar_names(&location))),
                 Err(cause) => return Err(fs_error(&path, OPENING, cause)),
             }

@@ -188,14 +188,15 @@ impl LocalProvider {
         publishes: bool,
     ) -> Result<T> {
         let mut location = self.0.location(key)?;
+        let path: Arc<str> = location.display().into();
         for _ in 0..MAX_ATTEMPTS {
             let turn = if publishes { Some(self.0.locks.turn(&location.key(), abort).await?) } else { None };
             let (disk, abort, request) = (self.0.clone(), abort.clone(), request.clone());
-            let here = location.clone();
+            let (here, path) = (location.clone(), path.clone());
             let found = blocking(move || {
                 Ok(match work(&disk, &here, &request, turn.as_ref(), &abort)? {
                     Found::Here(report) => Ok(report),
-                    Found::Elsewhere => Err(disk.relocated(&here)?),
+                    Found::Elsewhere => Err(disk.relocated(&here, &path)?),
                 })
             });
             match found.await? {
@@ -203,7 +204,7 @@ impl LocalProvider {
                 Err(elsewhere) => location = elsewhere,
             }
         }
-        Err(refusal::keeps_changing(location.display()))
+        Err(refusal::keeps_changing(&*path))
     }
 }
 

@@ -46,13 +46,13 @@ impl Asked {
         Ok(Asked { root, components, wants_directory, shown })
     }
 
-    /// The path that leads to a location: for finding it anew.
-    pub(crate) fn again(location: &Location) -> Asked {
+    /// The path that leads to a location, which was asked for as `path`: for finding it anew.
+    pub(crate) fn again(location: &Location, path: &str) -> Asked {
         Asked {
             root: location.root.clone(),
             components: components_of(&location.relative),
             wants_directory: location.wants_directory,
-            shown: location.display(),
+            shown: path.to_owned(),
         }
     }
 

@@ -15,6 +15,7 @@ use rustix::io::{Errno, retry_on_intr};
 use toolfs_core::error::{FsError, Result};
 use toolfs_core::planted::Fault;
 use toolfs_core::target::{FileKind, display_form};
+use toolfs_provider::refusal;
 
 use crate::LocalOptions;
 use crate::facts::Facts;
@@ -127,6 +128,11 @@ impl Root {
             fs::open(&spec.dir, flags, Mode::empty()).map_err(|cause| fs_error(&shown, OPENING, cause))?;
         let real = spec.dir.canonicalize().map_err(|cause| fs_error(&shown, OPENING, cause))?;
         let facts = facts(&handle).map_err(|cause| fs_error(&shown, OPENING, cause))?;
+        let named = directory_facts(&real).map_err(|cause| fs_error(&shown, OPENING, cause))?;
+        if named.inode != facts.inode {
+            // Somebody moved it between the two looks: its real path would be another directory's.
+            return Err(refusal::keeps_changing(shown));
+        }
         let real = real.into_os_string().into_encoded_bytes();
         let lookup =
             if options.force_walk || !kernel_looks_up(&handle) { Lookup::Walk } else { Lookup::Kernel };
@@ -222,8 +228,8 @@ impl Root {
 /// Opens the entry `name` of a directory, and no link: `ELOOP` for one, unless `flags` ask for a mere
 /// [`OFlags::PATH`] handle, which then is of the link itself.
 pub(crate) fn open_child(directory: BorrowedFd<'_>, name: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
-    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    retry_on_intr(|| fs::openat(directory, single(name)?, flags, Mode::empty()))
+    let (name, flags) = (single(name)?, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC);
+    again_and_again(|| fs::openat(directory, name, flags, Mode::empty()))
 }
 
 /// What the directory at a path of the host is. For the server's own directories, never for a path of a caller.
@@ -307,10 +313,16 @@ fn open_beneath(
     resolve: ResolveFlags,
 ) -> Result<OwnedFd, Errno> {
     let path = if relative.is_empty() { b".".as_slice() } else { relative };
-    // The kernel asks for another try when somebody renames while it follows `..`; with O_NONBLOCK it also says so
-    // of a file whose lease has to be broken first.
+    again_and_again(|| fs::openat2(root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve))
+}
+
+/// Opens, for as long as the kernel asks for another try and that is not too often.
+///
+/// It does so when somebody renames while it follows `..`; with O_NONBLOCK it also says so of a file whose lease has to
+/// be broken first.
+fn again_and_again(open: impl Fn() -> Result<OwnedFd, Errno>) -> Result<OwnedFd, Errno> {
     for _ in 0..MAX_AGAIN {
-        match fs::openat2(root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
+        match open() {
             Err(Errno::AGAIN | Errno::INTR) => std::thread::yield_now(),
             other => return other,
         }

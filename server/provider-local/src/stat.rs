@@ -1,5 +1,7 @@
 //! What is at a place, without its content.
 
+use std::os::fd::OwnedFd;
+
 use rustix::fs::{AtFlags, OFlags, statat};
 use rustix::io::Errno;
 use toolfs_core::error::Result;
@@ -8,11 +10,11 @@ use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::refusal;
 use toolfs_provider::report::Stat;
 
-use crate::disk::Disk;
+use crate::disk::{Disk, MAX_ATTEMPTS};
 use crate::facts::Facts;
 use crate::io_error::{OPENING, fs_error};
 use crate::list;
-use crate::location::join;
+use crate::location::{Location, join};
 use crate::read;
 use crate::resolve::{Asked, resolve};
 use crate::root;
@@ -40,10 +42,8 @@ pub(crate) fn lstat(disk: &Disk, asked: Asked) -> Result<Stat> {
     let Some(last) = last else {
         return stat(disk, &location.key(), false, &AbortSignal::new());
     };
-    let directory = match location.root.open_exact(&location.relative, OFlags::PATH | OFlags::DIRECTORY) {
-        Ok(directory) => directory,
-        Err(Errno::NOENT) => return Err(refusal::not_found(shown, Vec::new())),
-        Err(cause) => return Err(fs_error(&shown, OPENING, cause)),
+    let Some(directory) = open_directory(disk, &mut location, &shown)? else {
+        return Err(refusal::not_found(shown, Vec::new()));
     };
     match statat(&directory, last.as_slice(), AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(report(&Facts::from(&stat))),
@@ -53,6 +53,19 @@ pub(crate) fn lstat(disk: &Disk, asked: Asked) -> Result<Stat> {
         }
         Err(cause) => Err(fs_error(&shown, OPENING, cause)),
     }
+}
+
+/// Opens a directory that was found, and finds it anew when a part of its path became a link; `None` when it is gone.
+fn open_directory(disk: &Disk, location: &mut Location, shown: &str) -> Result<Option<OwnedFd>> {
+    for _ in 0..MAX_ATTEMPTS {
+        match location.root.open_exact(&location.relative, OFlags::PATH | OFlags::DIRECTORY) {
+            Ok(directory) => return Ok(Some(directory)),
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::LOOP) => *location = disk.relocated(location, shown)?,
+            Err(cause) => return Err(fs_error(shown, OPENING, cause)),
+        }
+    }
+    Err(refusal::keeps_changing(shown))
 }
 
 fn report(facts: &Facts) -> Stat {

@@ -11,6 +11,7 @@ mod copies;
 mod foreign;
 mod leftover;
 mod metadata;
+mod name;
 mod operation;
 mod remembered;
 mod rewrite;
