@@ -17,6 +17,7 @@ mod arguments;
 mod control;
 mod failing;
 mod kill;
+mod mounts;
 mod observations;
 mod record;
 mod scenario;
@@ -50,6 +51,9 @@ struct Promise {
 const PROMISES: &[Promise] =
     &[observations::PROMISE, kill::boundary::PROMISE, kill::exchange::PROMISE, failing::PROMISE];
 
+/// The proofs that mount something.
+const MOUNTING: &[&str] = &[kill::boundary::PROMISE.name, failing::PROMISE.name];
+
 /// A command that proofs start this program with.
 struct Part {
     name: &'static str,
@@ -67,6 +71,9 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let Some(part) = PARTS.iter().find(|part| arguments.first().is_some_and(|name| name == part.name)) {
         return (part.run)(&arguments[1..]);
+    }
+    if arguments.first().is_some_and(|name| MOUNTING.contains(&name.as_str())) {
+        mounts::enter(&arguments);
     }
     let asked = match Arguments::parse(arguments) {
         Ok(Arguments::List) => {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use toolfs_core::planted::Fault;
 
+use crate::mounts::Mounted;
 use crate::worker::{Call, Guard, Outcome, Settings, Worker};
 
 /// What is done.
@@ -32,6 +33,10 @@ pub(crate) enum Means {
     Plain,
     /// Neither.
     NamedPlain,
+    /// The file is a mount of its own, which can only be rewritten in place.
+    InPlace,
+    /// The same, and temporary files with names.
+    InPlaceNamed,
 }
 
 /// A change and its means.
@@ -42,12 +47,25 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
-    /// All of them.
+    /// All of them that need no rights.
     pub(crate) fn all() -> Vec<Scenario> {
         let acts =
             [Act::Create, Act::CreateWithParents, Act::Overwrite, Act::OverwriteThroughLink, Act::Edit];
-        let means = [Means::Best, Means::Named, Means::Plain, Means::NamedPlain];
-        acts.iter().flat_map(|&act| means.iter().map(move |&means| Scenario { act, means })).collect()
+        product(&acts, &[Means::Best, Means::Named, Means::Plain, Means::NamedPlain])
+    }
+
+    /// All of them that need a mount.
+    pub(crate) fn in_place() -> Vec<Scenario> {
+        let acts = [Act::Overwrite, Act::OverwriteThroughLink, Act::Edit];
+        product(&acts, &[Means::InPlace, Means::InPlaceNamed])
+    }
+
+    /// Whether readers may see the file half written.
+    pub(crate) fn is_in_place(self) -> bool {
+        match self.means {
+            Means::InPlace | Means::InPlaceNamed => true,
+            Means::Best | Means::Named | Means::Plain | Means::NamedPlain => false,
+        }
     }
 
     /// Its name in words.
@@ -64,14 +82,22 @@ impl Scenario {
             Means::Named => format!("{act}, named temporaries"),
             Means::Plain => format!("{act}, plain rename"),
             Means::NamedPlain => format!("{act}, named temporaries and plain rename"),
+            Means::InPlace => format!("{act}, in place"),
+            Means::InPlaceNamed => format!("{act}, in place with named temporaries"),
         }
     }
+}
+
+fn product(acts: &[Act], means: &[Means]) -> Vec<Scenario> {
+    acts.iter().flat_map(|&act| means.iter().map(move |&means| Scenario { act, means })).collect()
 }
 
 /// A tree in which a scenario happens.
 #[derive(Debug)]
 pub(crate) struct Scene {
     pub(crate) scenario: Scenario,
+    // The order is the one in which they go.
+    _mounted: Option<Mounted>,
     directory: TempDir,
 }
 
@@ -85,13 +111,17 @@ impl Scene {
     /// Everything is there but the call.
     pub(crate) fn set(scenario: Scenario) -> Scene {
         let directory = tempfile::tempdir().unwrap();
-        let scene = Scene { scenario, directory };
+        let mut scene = Scene { scenario, _mounted: None, directory };
         for name in ["root/d", "recovery", "runtime"] {
             std::fs::create_dir_all(scene.directory.path().join(name)).unwrap();
         }
         if let Some(old) = scene.before() {
             std::fs::write(scene.target(), old).unwrap();
             std::fs::set_permissions(scene.target(), Permissions::from_mode(MODE)).unwrap();
+        }
+        if scenario.is_in_place() {
+            let target = scene.target();
+            scene._mounted = Some(Mounted::new(&["--bind", target.to_str().unwrap()], &target).unwrap());
         }
         if scenario.act == Act::OverwriteThroughLink {
             std::os::unix::fs::symlink("d/file", scene.root().join("link")).unwrap();
@@ -119,6 +149,8 @@ impl Scene {
             Means::Named => (true, false),
             Means::Plain => (false, true),
             Means::NamedPlain => (true, true),
+            Means::InPlace => (false, false),
+            Means::InPlaceNamed => (true, false),
         };
         Settings {
             recovery: Some(self.recovery()),
@@ -164,15 +196,17 @@ impl Scene {
     pub(crate) fn before(&self) -> Option<String> {
         match self.scenario.act {
             Act::Create | Act::CreateWithParents => None,
-            Act::Overwrite | Act::OverwriteThroughLink | Act::Edit => Some(lines("old")),
+            Act::Overwrite | Act::OverwriteThroughLink | Act::Edit => Some(lines("old", 300)),
         }
     }
 
     /// The content after it.
     pub(crate) fn after(&self) -> String {
         match self.scenario.act {
-            Act::Edit => lines("old").replace(OLD_WORD, "another line"),
-            Act::Create | Act::CreateWithParents | Act::Overwrite | Act::OverwriteThroughLink => lines("new"),
+            Act::Edit => lines("old", 300).replace(OLD_WORD, "another line"),
+            Act::Create | Act::CreateWithParents | Act::Overwrite | Act::OverwriteThroughLink => {
+                lines("new", 200)
+            }
         }
     }
 
@@ -214,9 +248,11 @@ impl Scene {
 /// What the place is used for afterwards.
 const NEXT: &str = "what comes next";
 
-/// Some pages of text.
-fn lines(age: &str) -> String {
-    (1..=300).map(|number| format!("line {number} of the {age} content, which has several pages\n")).collect()
+/// Some pages of text. The new content is shorter, so that a file that is rewritten must be cut.
+fn lines(age: &str, count: u32) -> String {
+    (1..=count)
+        .map(|number| format!("line {number} of the {age} content, which has several pages\n"))
+        .collect()
 }
 
 /// Uses the place once more: another file of the directory, and the file itself. Then nothing of ours may be left.

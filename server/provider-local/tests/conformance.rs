@@ -1,5 +1,5 @@
 //! The suite of the seam over the local disk: looked up by the kernel and by the walk, under another name and without
-//! any directory of its own, and on what a file system without nameless files and without exchange would do.
+//! records of operations, and on what a file system without nameless files and without exchange would do.
 
 mod disk;
 
@@ -21,11 +21,7 @@ mod walked_lookup {
 
 mod under_another_name {
     async fn fresh() -> super::disk::Fixture {
-        super::fixture(Some(b"/workspace"), |options| {
-            options.operations = None;
-            options.recovery = None;
-            options.runtime = None;
-        })
+        super::fixture(Some(b"/workspace"), |options| options.operations = None)
     }
     toolfs_provider::conformance::suite!(fresh);
 }

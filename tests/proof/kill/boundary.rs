@@ -11,6 +11,7 @@ use std::path::Path;
 use toolfs_core::planted::Fault;
 
 use crate::control::Control;
+use crate::mounts;
 use crate::scenario::{Scenario, Scene, use_again};
 use crate::strace::{self, Seen, Tracer};
 use crate::sweep::{Case, Found, Task, sweep_each};
@@ -44,19 +45,17 @@ fn prove(task: &Task) -> Found {
     }
     let mut found = Found::default();
     let mut traced = Vec::new();
-    for scenario in Scenario::all() {
+    for scenario in scenarios(&mut found) {
         match trace(scenario, task.planted()) {
             Ok(calls) => traced.push(Traced { scenario, calls }),
             Err(violation) => found.violate(format!("{}: {violation}", scenario.name())),
         }
     }
     // In a control a difference of the calls would be found instead of what it is about.
-    if task.control.is_none() {
-        let reached = describe(&traced);
-        say(reached.trim_end());
-        if let Err(violation) = compare_with_expected(&reached) {
-            found.violate(violation);
-        }
+    if task.control.is_none()
+        && let Err(violation) = compare_with_expected(&traced)
+    {
+        found.violate(violation);
     }
     // The last boundary of each is after its answer.
     let boundaries: Vec<(usize, usize)> = traced
@@ -71,6 +70,16 @@ fn prove(task: &Task) -> Found {
         Case { steps: 1, violation, ..Case::default() }
     }));
     found
+}
+
+/// The scenarios that can be had here.
+pub(crate) fn scenarios(found: &mut Found) -> Vec<Scenario> {
+    let mut scenarios = Scenario::all();
+    match mounts::missing() {
+        None => scenarios.extend(Scenario::in_place()),
+        Some(reason) => found.skip(format!("rewriting in place: {reason}")),
+    }
+    scenarios
 }
 
 /// The calls of a scenario that nobody interrupts.
@@ -103,12 +112,13 @@ fn kill_at(traced: &Traced, at: usize, fault: Option<Fault>) -> Result<(), Strin
         let (name, number) = (&traced.calls[at].name, traced.calls[at].number);
         let injection = format!("inject={name}:signal=KILL:when={number}");
         let tracer = Tracer::attach(&worker, scene.outside(), &[injection])?;
-        let answer = worker.call(scene.call());
-        let seen = tracer.wait();
-        let where_ = format!("killed before `{}`", traced.calls[at].line);
-        if let Ok(answer) = answer {
-            return Err(format!("not {where_}: it answered {answer:?}"));
+        if let Ok(answer) = worker.call(scene.call()) {
+            return Err(format!("not killed before `{}`: it answered {answer:?}", traced.calls[at].line));
         }
+        let seen = tracer.wait();
+        // It is dead when it can be waited for: only then are its locks gone.
+        worker.wait();
+        let where_ = format!("killed before `{}`", traced.calls[at].line);
         let names = |calls: &[Seen]| calls.iter().map(|call| call.name.clone()).collect::<Vec<_>>();
         if names(&seen) != names(&traced.calls[..=at]) {
             return Err(format!("{where_}: its calls were others than before: {:?}", names(&seen)));
@@ -137,56 +147,61 @@ fn judge(scene: &Scene, settings: &Settings, is_acknowledged: bool) -> Result<()
         }
         Err(format!("{when} there is {}", scene.describe_now()))
     };
-    whole("after it")?;
+    // What is rewritten in place is whole again when the next server has started.
+    if is_acknowledged || !scene.scenario.is_in_place() {
+        whole("after it")?;
+    }
     let worker = Worker::start(settings)?;
     whole("after the next start")?;
     use_again(scene, &worker)
 }
 
-/// The calls of all scenarios, for people and for the comparison.
-fn describe(traced: &[Traced]) -> String {
-    let mut text = String::new();
-    for Traced { scenario, calls } in traced {
-        let _ = writeln!(text, "{} ({} calls)", scenario.name(), calls.len());
-        let mut line = String::new();
-        for call in calls {
-            if line.len() + call.name.len() > MAX_LINE {
-                let _ = writeln!(text, "   {line}");
-                line.clear();
-            }
-            line = line + " " + &call.name;
+/// The calls of a scenario, for people and for the comparison.
+fn describe(traced: &Traced) -> String {
+    let mut text = format!("{} ({} calls)\n", traced.scenario.name(), traced.calls.len());
+    let mut line = String::new();
+    for call in &traced.calls {
+        if line.len() + call.name.len() > MAX_LINE {
+            let _ = writeln!(text, "   {line}");
+            line.clear();
         }
-        let _ = writeln!(text, "   {line}");
+        line = line + " " + &call.name;
     }
+    let _ = writeln!(text, "   {line}");
     text
 }
 
-/// Says where the calls differ from those that are committed; with `UPDATE_EXPECT=1` they are written down instead.
-fn compare_with_expected(reached: &str) -> Result<(), String> {
+/// Prints the calls, and says where they differ from those that are committed; with `UPDATE_EXPECT=1` they are written
+/// down instead.
+fn compare_with_expected(traced: &[Traced]) -> Result<(), String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(EXPECTED);
+    let reached: Vec<String> = traced.iter().map(describe).collect();
+    for scenario in &reached {
+        say(scenario.trim_end());
+    }
     if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::write(path, reached).unwrap();
+        std::fs::write(path, reached.concat()).unwrap();
         return Ok(());
     }
-    let expected = std::fs::read_to_string(path).unwrap_or_default();
-    if reached == expected {
-        return Ok(());
-    }
-    let (mut expected_lines, mut reached_lines) = (expected.lines(), reached.lines());
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
     let mut differences = String::new();
-    loop {
-        match (expected_lines.next(), reached_lines.next()) {
-            (None, None) => break,
-            (expected, reached) if expected == reached => {}
-            (expected, reached) => {
-                let _ = write!(
-                    differences,
-                    "\n    - {}\n    + {}",
-                    expected.unwrap_or(""),
-                    reached.unwrap_or("")
-                );
-            }
+    for (traced, reached) in traced.iter().zip(&reached) {
+        let expected = section(&committed, &traced.scenario.name());
+        if expected != *reached {
+            let _ = write!(differences, "\n-{expected}+{reached}");
         }
     }
-    Err(format!("the calls are others than in {EXPECTED}; UPDATE_EXPECT=1 writes them down:{differences}"))
+    if differences.is_empty() {
+        return Ok(());
+    }
+    Err(format!("the calls are others than in {EXPECTED}; UPDATE_EXPECT=1 writes them down{differences}"))
+}
+
+/// What a committed list says of a scenario.
+fn section(committed: &str, name: &str) -> String {
+    let heading = format!("{name} (");
+    let mut lines = committed.lines().skip_while(|line| !line.starts_with(&heading));
+    let first = lines.next().unwrap_or("");
+    let rest = lines.take_while(|line| line.starts_with(' '));
+    std::iter::once(first).chain(rest).map(|line| format!("{line}\n")).collect()
 }
