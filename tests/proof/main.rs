@@ -19,6 +19,7 @@ mod failing;
 mod kill;
 mod mounts;
 mod observations;
+mod power;
 mod record;
 mod scenario;
 mod strace;
@@ -48,8 +49,15 @@ struct Promise {
     prove: fn(&Task) -> Found,
 }
 
-const PROMISES: &[Promise] =
-    &[observations::PROMISE, kill::boundary::PROMISE, kill::exchange::PROMISE, failing::PROMISE];
+const PROMISES: &[Promise] = &[
+    observations::PROMISE,
+    kill::boundary::PROMISE,
+    kill::exchange::PROMISE,
+    failing::PROMISE,
+    power::CUT,
+    power::SEQUENCE,
+    power::DEVICE,
+];
 
 /// The proofs that mount something.
 const MOUNTING: &[&str] = &[kill::boundary::PROMISE.name, failing::PROMISE.name];
@@ -60,7 +68,7 @@ struct Part {
     run: fn(&[String]) -> ExitCode,
 }
 
-const PARTS: &[Part] = &[worker::PART];
+const PARTS: &[Part] = &[worker::PART, power::DRIVE];
 
 /// The proof ran and something is wrong: a violation, or a control that found nothing.
 const VIOLATED: u8 = 1;
