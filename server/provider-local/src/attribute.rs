@@ -54,6 +54,35 @@ pub(crate) fn foreseen(old: BorrowedFd<'_>, facts: &Facts, manner: Manner, remar
     }
 }
 
+/// What a new content takes over, as it was at one moment: to see whether it changed since.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Snapshot {
+    mode: u32,
+    owner: (u32, u32),
+    /// Absent where they cannot be read.
+    attributes: Option<Vec<(Vec<u8>, Vec<u8>)>>,
+}
+
+impl Snapshot {
+    /// What an open file has to be taken over.
+    pub(crate) fn of(file: BorrowedFd<'_>, facts: &Facts) -> Snapshot {
+        Snapshot { mode: facts.mode, owner: (facts.uid, facts.gid), attributes: attributes(file) }
+    }
+}
+
+fn attributes(file: BorrowedFd<'_>) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
+    let mut list = vec![0; MAX_XATTR_BYTES];
+    let length = flistxattr(file, &mut list).ok()?;
+    let names = list[..length].split(|&byte| byte == 0);
+    let attribute = |name: &[u8]| {
+        let mut value = vec![0; MAX_XATTR_BYTES];
+        let length = fgetxattr(file, name, &mut value).ok()?;
+        value.truncate(length);
+        Some((name.to_vec(), value))
+    };
+    names.filter(|name| name.starts_with(b"user.") || *name == ACCESS_LIST).map(attribute).collect()
+}
+
 /// Gives `new` what `old` has.
 ///
 /// # Errors

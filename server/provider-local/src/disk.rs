@@ -3,7 +3,7 @@
 use std::fmt;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -12,15 +12,22 @@ use toolfs_core::error::Result;
 use toolfs_core::limit::Limits;
 use toolfs_core::protect::ProtectedPatterns;
 use toolfs_core::target::{FileKind, TargetKey};
+use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::capability::Durability;
 use toolfs_provider::refusal;
 
 use crate::facts::Facts;
+use crate::host::{Host, HostLock, Spot};
+use crate::instance::Instance;
 use crate::io_error::{OPENING, fs_error};
+use crate::journal::Journal;
+use crate::leftover::Hidden;
 use crate::list;
 use crate::location::Location;
 use crate::lock::LockTable;
 use crate::operation::RecordStore;
+use crate::place::Place;
+use crate::recover::{self, Looked};
 use crate::resolve::{Asked, resolve};
 use crate::rewrite::CopyStore;
 use crate::root::{self, Root};
@@ -45,9 +52,17 @@ pub(crate) struct Disk {
     pub(crate) copies: Option<CopyStore>,
     /// Whether files without a name are not to be used.
     pub(crate) named_temporaries: bool,
-    /// A name of this server among those that share its directories.
-    pub(crate) instance: u64,
+    /// A name of this provider that no other one has.
+    pub(crate) instance: Instance,
     pub(crate) serial: AtomicU64,
+    /// The other servers of this host, if there is where to meet them.
+    pub(crate) host: Option<Host>,
+    /// Where publications under way are written down, if they are.
+    pub(crate) journal: Option<Journal>,
+    /// In which directories it was looked for what a crash left.
+    pub(crate) looked: Looked,
+    /// Whether a hidden file of this provider may be left somewhere.
+    pub(crate) has_leftovers: AtomicBool,
     #[cfg(test)]
     pub(crate) hook: crate::step::Hook,
 }
@@ -136,13 +151,35 @@ impl Disk {
     /// A name that no other copy has.
     pub(crate) fn copy_name(&self) -> Vec<u8> {
         let serial = self.serial.fetch_add(1, Ordering::Relaxed);
-        format!("{:016x}-{serial:x}", self.instance).into_bytes()
+        format!("{}-{serial:x}", self.instance).into_bytes()
     }
 
-    /// A name that no other file of ours has, for one moment of a publication.
-    pub(crate) fn temporary_name(&self) -> Vec<u8> {
+    /// A hidden name that no other file has.
+    pub(crate) fn next_hidden(&self) -> Hidden {
         let serial = self.serial.fetch_add(1, Ordering::Relaxed);
-        format!(".toolfs-{:016x}-{serial:x}", self.instance).into_bytes()
+        Hidden { instance: self.instance, serial, label: None }
+    }
+
+    /// What each mutation does once it knows its directory, and before it judges anything: it puts in order what a
+    /// crash left there, and waits until no other server of the host works on the same target.
+    ///
+    /// # Errors
+    /// Those of [`Host::lock`].
+    pub(crate) fn enter(&self, place: &Place, abort: &AbortSignal) -> Result<Option<HostLock<'_>>> {
+        recover::look_once(self, place, abort)?;
+        let Some(host) = &self.host else { return Ok(None) };
+        let name = [&place.missing[..], std::slice::from_ref(&place.name)].concat().join(&b'/');
+        host.lock(&Spot { directory: place.inode, name: &name }, &place.path, abort).map(Some)
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        if let Some(host) = &self.host
+            && !self.has_leftovers.load(Ordering::Relaxed)
+        {
+            host.leave();
+        }
     }
 }
 

@@ -1,6 +1,9 @@
 //! What `stat` says about an open file, in types that cannot be mistaken for each other.
 
-use rustix::fs::{FileType, Stat};
+use std::os::fd::AsFd;
+
+use rustix::fs::{FileType, Stat, fstatfs};
+use rustix::io::Errno;
 use toolfs_core::clock::Timestamp;
 use toolfs_core::target::FileKind;
 
@@ -62,6 +65,15 @@ impl From<&Stat> for Facts {
             changed: moment(stat.st_ctime.into(), stat.st_ctime_nsec.try_into().unwrap_or(0)),
         }
     }
+}
+
+/// The number of the kind of file system that a file is on.
+#[expect(
+    clippy::cast_sign_loss,
+    reason = "a magic number is a pattern of bits, and its type differs by architecture"
+)]
+pub(crate) fn file_system(file: impl AsFd) -> Result<u64, Errno> {
+    fstatfs(file).map(|status| status.f_type as u64 & 0xffff_ffff)
 }
 
 /// The kind that a directory entry or a mode names.

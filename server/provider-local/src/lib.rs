@@ -1,7 +1,8 @@
 //! The local disk provider of toolfs: confined opens, atomic durable publication, Linux 5.6 and later.
 //!
-//! [`LocalProvider`] serves directories of this host. `root` is the only module that opens files, `resolve` finds
-//! where paths lead, `read` and `stream` read, `write` and `edit` judge, `publish` makes a new content appear,
+//! [`LocalProvider`] serves directories of this host. `root` alone opens what lies beneath them, `resolve` finds where
+//! paths lead, `read` and `stream` read, `write` and `edit` judge, `publish` makes a new content appear and `exchange`
+//! takes back what should not have, `lock` and `host` take turns, `journal` and `recover` clean up after a crash,
 //! `operation` keeps a mutation that is repeated from happening twice, and `io_error` alone knows what an errno means
 //! to a caller. What is deliberately absent is said in each of them.
 //!
@@ -15,16 +16,24 @@ compile_error!("the local disk provider of toolfs needs Linux 5.6 or later: buil
 mod attribute;
 mod disk;
 mod edit;
+mod exchange;
 mod facts;
+mod fcntl;
+mod host;
+mod instance;
 mod io_error;
+mod journal;
+mod leftover;
 mod list;
 mod location;
 mod lock;
 mod operation;
+mod own;
 mod place;
 mod provider;
 mod publish;
 mod read;
+mod recover;
 mod remark;
 mod resolve;
 mod rewrite;

@@ -1,7 +1,7 @@
 //! Turns: mutations of one target come one after the other, and those of different targets do not wait.
 //!
-//! A target has an entry while somebody mutates it, waits for it or opens it. Deliberately absent: other processes
-//! on the same files, which are noticed by verifying what a publication displaced.
+//! A target has an entry while somebody mutates it, waits for it or opens it. Deliberately absent: other providers on
+//! the same files, in this process or another, with which `host` takes turns.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};

@@ -27,6 +27,8 @@ pub(crate) struct Place {
     pub(crate) path: String,
     /// The nearest existing directory.
     pub(crate) directory: OwnedFd,
+    /// Its device and inode number.
+    pub(crate) inode: (u64, u64),
     /// Directories to be made in it, one in the other.
     pub(crate) missing: Vec<Vec<u8>>,
     /// The target's name in the last of them.
@@ -77,7 +79,8 @@ impl Place {
             }
         };
         missing.reverse();
-        Ok(Found::Here(Place { location, path: path.to_owned(), directory, missing, name }))
+        let inode = root::facts(&directory).map_err(|cause| fs_error(path, OPENING, cause))?.inode;
+        Ok(Found::Here(Place { location, path: path.to_owned(), directory, inode, missing, name }))
     }
 
     /// The directory handle, borrowed.
@@ -174,6 +177,11 @@ impl Place {
         }
     }
 
+    /// Device and inode number of the directory that the target is in: this place's own, or one that was made in it.
+    pub(crate) fn inode_of(&self, directory: BorrowedFd<'_>) -> Result<(u64, u64), Errno> {
+        if self.missing.is_empty() { Ok(self.inode) } else { Ok(root::facts(directory)?.inode) }
+    }
+
     /// Whether `directory`, which the target is in, is still where the location says. It may have been moved since
     /// it was opened, even out of the root.
     pub(crate) fn is_still(&self, directory: BorrowedFd<'_>) -> bool {
@@ -182,8 +190,8 @@ impl Place {
         }
         let Some((parent, _)) = self.location.split() else { return false };
         let now = self.location.root.open_exact(parent, OFlags::PATH | OFlags::DIRECTORY);
-        match (now.and_then(root::facts), root::facts(directory)) {
-            (Ok(now), Ok(opened)) => now.inode == opened.inode,
+        match (now.and_then(root::facts), self.inode_of(directory)) {
+            (Ok(now), Ok(opened)) => now.inode == opened,
             (Err(_), _) | (_, Err(_)) => false,
         }
     }

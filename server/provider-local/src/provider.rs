@@ -3,13 +3,14 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use async_trait::async_trait;
+use rustix::fs::Mode;
 use rustix::io::Errno;
 use toolfs_core::clock::Clock;
 use toolfs_core::error::{FsError, Result};
@@ -25,17 +26,21 @@ use toolfs_provider::request::{ByteRange, EditTextRequest, ResolveRequest, Write
 use toolfs_provider::{Provider, refusal};
 
 use crate::disk::{Disk, MAX_ATTEMPTS};
-use crate::io_error::{OPENING, fs_error};
+use crate::host::Host;
+use crate::instance::Instance;
+use crate::io_error::{CREATING, fs_error};
+use crate::journal::Journal;
 use crate::location::{Location, join, strip_path};
 use crate::lock::{LockTable, Turn};
 use crate::operation::RecordStore;
 use crate::place::Found;
+use crate::recover::Looked;
 use crate::resolve::{Asked, resolve};
 use crate::rewrite::CopyStore;
 use crate::root::{Root, RootSpec, umask};
 use crate::stat_cache::{CacheStatistics, StatCache};
 use crate::work::blocking;
-use crate::{edit, list, read, rewrite, root, stat, stream, write};
+use crate::{edit, list, own, read, recover, rewrite, stat, stream, write};
 
 /// How a provider is to serve its roots.
 #[derive(Clone, Debug)]
@@ -89,8 +94,9 @@ type Mutation<R, T> = fn(&Disk, &Location, &R, Option<&Turn>, &AbortSignal) -> R
 
 /// Directories of this host.
 ///
-/// Cheap to clone; clones share roots and locks. Two providers on one directory, in one process or in two, do not
-/// take turns: what the other one published is noticed and never overwritten, like any foreign writer's.
+/// Cheap to clone; clones share roots and locks. Two providers on one directory, in one process or in two, take turns
+/// when they share a runtime directory. Without one, what the other one published is noticed and never overwritten,
+/// like any foreign writer's.
 #[derive(Clone)]
 pub struct LocalProvider(Arc<Disk>);
 
@@ -99,8 +105,8 @@ impl LocalProvider {
     ///
     /// # Errors
     /// `FS_INVALID_ARGUMENT` without a root, for two roots that are one directory or have one name, for a root whose
-    /// name lies beneath another one's while its directory lies elsewhere, and for records of operations inside a
-    /// root; `FS_NOT_FOUND`, `FS_NOT_DIRECTORY`, `FS_PERMISSION_DENIED` for a directory that cannot be opened.
+    /// name lies beneath another one's while its directory lies elsewhere, and for a directory of the provider's own
+    /// inside a root; `FS_NOT_FOUND`, `FS_NOT_DIRECTORY`, `FS_PERMISSION_DENIED` for a directory that cannot be opened.
     pub fn open(roots: &[RootSpec], options: LocalOptions) -> Result<LocalProvider> {
         let roots: Vec<Arc<Root>> =
             roots.iter().map(|spec| Root::open(spec, &options).map(Arc::new)).collect::<Result<_>>()?;
@@ -123,18 +129,20 @@ impl LocalProvider {
             Some(directory) => Some(RecordStore::open(directory, &roots)?),
             None => None,
         };
-        let copies = match &options.recovery {
-            Some(directory) => {
-                let path = directory.join("copies");
-                let failed =
-                    |cause: Errno| fs_error(&display_form(path.as_os_str().as_bytes()), OPENING, cause);
-                let store = CopyStore::new(root::make_own_directory(&path).map_err(failed)?);
-                rewrite::recover(&store, &roots, options.durability);
-                Some(store)
-            }
+        let host = match &options.runtime {
+            Some(directory) => Some(Host::open(directory, &roots)?),
             None => None,
         };
-        Ok(LocalProvider(Arc::new(Disk {
+        let instance = host.as_ref().map_or_else(Instance::new, Host::instance);
+        let (journal, copies) = match &options.recovery {
+            Some(directory) => {
+                let (journal, copies) = open_recovery(directory, instance, &roots)?;
+                rewrite::recover(&copies, &roots, options.durability);
+                (Some(journal), Some(copies))
+            }
+            None => (None, None),
+        };
+        let disk = Disk {
             operations,
             copies,
             roots,
@@ -146,12 +154,17 @@ impl LocalProvider {
             locks: LockTable::default(),
             cache: StatCache::default(),
             named_temporaries: options.force_named_temporaries,
-            // The keys of a hasher are random: that is all the uniqueness that a hidden name needs.
-            instance: RandomState::new().build_hasher().finish(),
+            instance,
             serial: AtomicU64::new(0),
+            host,
+            journal,
+            looked: Looked::default(),
+            has_leftovers: AtomicBool::new(false),
             #[cfg(test)]
             hook: std::sync::Mutex::new(None),
-        })))
+        };
+        recover::at_start(&disk);
+        Ok(LocalProvider(Arc::new(disk)))
     }
 
     /// What is remembered of files that were read, and how often that helped: for metrics.
@@ -309,6 +322,15 @@ impl Provider for LocalProvider {
 
 fn asked(disk: &Disk, request: &ResolveRequest) -> Result<Asked> {
     Asked::parse(&disk.roots, disk.limits.max_path_bytes, request)
+}
+
+/// Opens what is kept in the recovery directory.
+fn open_recovery(path: &Path, instance: Instance, roots: &[Arc<Root>]) -> Result<(Journal, CopyStore)> {
+    let directory = own::open(path, "recovery", roots)?;
+    let failed = |cause: Errno| fs_error(&display_form(path.as_os_str().as_bytes()), CREATING, cause);
+    let journal = Journal::open(directory.as_fd(), instance).map_err(failed)?;
+    let copies = own::subdirectory(directory.as_fd(), b"copies", Mode::RWXU).map_err(failed)?;
+    Ok((journal, CopyStore::new(copies)))
 }
 
 /// Refuses a root whose name lies beneath another one's while its directory lies elsewhere.

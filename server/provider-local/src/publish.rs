@@ -2,28 +2,29 @@
 //! verified.
 //!
 //! A creation never replaces. A replacement exchanges names and then hashes what it displaced: when that is not what
-//! was judged, it is put back, or kept under a rescue name when somebody moved once more. Where a name cannot be given
-//! another file, `rewrite` has the file rewritten in place. Deliberately absent so far: recovery after a crash between
-//! the two, and other servers' locks.
+//! was judged, `exchange` puts it back, or keeps it under a rescue name when somebody moved once more. Where a name
+//! cannot be given another file, `rewrite` has the file rewritten in place. What a crash in between leaves is
+//! `recover`'s. Deliberately absent: waiting for writers who have the file open; their caller may try again.
 
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::atomic::Ordering;
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, fsync, renameat, renameat_with, statat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, fsync, statat};
 use rustix::io::{Errno, retry_on_intr};
 use toolfs_core::error::{Code, FsError, Published, Result};
 use toolfs_core::notice::{Notice, NoticeKind};
 use toolfs_core::planted::Fault;
-use toolfs_core::target::{FileKind, display_form};
 use toolfs_core::version::Version;
 use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::capability::Durability;
 use toolfs_provider::refusal;
 
-use crate::attribute::{foreseen, take_over};
-use crate::disk::{Disk, MAX_ATTEMPTS, OpenFile};
+use crate::attribute::{Snapshot, foreseen, take_over};
+use crate::disk::{Disk, OpenFile};
+use crate::exchange::{Displaced, Exchange, Left, Ours, Refused, open_for_writing};
 use crate::facts::Facts;
+use crate::fcntl::{Lease, Writers};
 use crate::io_error::fs_error;
+use crate::leftover::{ContentDigits, Label};
 use crate::lock::Turn;
 use crate::place::{Found, Manner, Place};
 use crate::read;
@@ -33,7 +34,7 @@ use crate::root;
 use crate::step::Step;
 use crate::temporary::{Parents, Temporary};
 
-const PUBLISHING: &str = "putting the new content in its place";
+pub(crate) const PUBLISHING: &str = "putting the new content in its place";
 
 /// What a publication has to tell when it is there.
 #[derive(Debug)]
@@ -98,7 +99,7 @@ pub(crate) fn create(
     // Nobody can open a file without a name, so it may have its final mode from the start; then it is the kernel
     // that applies the umask or the directory's default access list.
     let mode = Mode::from_raw_mode(0o666);
-    let mut temporary = match Temporary::create(disk, directory, mode, &place.path) {
+    let mut temporary = match Temporary::create(disk, directory, mode, place) {
         Ok(temporary) => temporary,
         // The directory went meanwhile: its absence is no answer to a call that makes directories.
         Err(_) if !place.is_still(directory) => return Err(Setback::Elsewhere),
@@ -132,6 +133,8 @@ pub(crate) struct Basis<'a> {
     pub(crate) version: &'a Version,
     /// How it can be given new content.
     pub(crate) manner: Manner,
+    /// The version of the content that is to replace it.
+    pub(crate) new: &'a Version,
 }
 
 /// Replaces a file, or rewrites it in place where its name cannot be given another one.
@@ -157,55 +160,73 @@ pub(crate) fn replace(
     let directory = place.directory();
     let mut remarks = Remarks::default();
     foreseen(basis.old.file.as_fd(), &basis.old.facts, basis.manner, &mut remarks);
-    let mut temporary = match Temporary::create(disk, directory, Mode::RUSR | Mode::WUSR, &place.path) {
+    let mut temporary = match Temporary::create(disk, directory, Mode::RUSR | Mode::WUSR, place) {
         Ok(temporary) => temporary,
         Err(error) if error.code() == Code::PermissionDenied && disk.copies.is_some() => return in_place(),
         Err(error) => return Err(error.into()),
     };
     temporary.write(content, abort, &place.path)?;
     disk.before(Step::Attributes).map_err(failed)?;
-    let given = &basis.old.facts;
-    take_over(basis.old.file.as_fd(), given, temporary.file.as_fd(), &mut remarks)
+    let old = basis.old.file.as_fd();
+    let taken = Snapshot::of(old, &basis.old.facts);
+    take_over(old, &basis.old.facts, temporary.file.as_fd(), &mut remarks)
         .map_err(|cause| fs_error(&place.path, "keeping its mode", cause))?;
     temporary.sync(&place.path)?;
-    let name = temporary.name().map_err(failed)?;
+    let hidden = temporary.name(Label::new(basis.new, basis.version, &place.name)).map_err(failed)?;
+    let is_sealed = temporary.seal();
     disk.before(Step::Publish).map_err(failed)?;
     abort.check().map_err(|error| error.with_path(&place.path))?;
     if !place.is_still(directory) {
         return Err(Setback::Elsewhere);
     }
     recheck(disk, place, basis, abort)?;
-    let ours = root::facts(&temporary.file).map_err(failed)?;
-    let exchange = Exchange { disk, place, directory, name: &name, ours };
+    let inode = Some(root::facts(&temporary.file).map_err(failed)?.inode);
+    let ours = Ours { digits: ContentDigits::of(basis.new), inode, is_sealed };
+    let exchange = Exchange { disk, path: &place.path, directory, hidden, target: &place.name, ours };
     // From here on the name may hold somebody else's content, which a drop must not remove.
-    temporary.disown();
-    let displaced = turn.until_verdict(|| exchange.run(basis.version));
-    match displaced {
-        Ok(Displaced::Expected(old)) => {
-            if (old.facts.mode, old.facts.uid, old.facts.gid) != (given.mode, given.uid, given.gid) {
-                // Somebody changed the mode while the new content was written: that is theirs to keep.
-                let taken = take_over(old.file.as_fd(), &old.facts, temporary.file.as_fd(), &mut remarks);
-                if let Err(cause) = taken {
-                    tracing::warn!(%cause, "a mode that changed during a publication was not taken over");
-                }
+    let named = temporary.disown();
+    let mut not_durable = None;
+    match turn.until_verdict(|| exchange.run(&place.location.root, basis.version)) {
+        Ok(Displaced::Expected(displaced)) => {
+            if Snapshot::of(displaced.file.as_fd(), &displaced.facts) != taken {
+                not_durable = keep_up(&displaced, &temporary, place, &mut remarks);
             }
-            exchange.remove_displaced();
+            if exchange.remove_displaced() {
+                named.gone();
+            }
         }
-        Ok(Displaced::NotKept) => {}
+        Ok(Displaced::NotKept) => named.gone(),
         Ok(Displaced::Nothing(cause)) => {
-            temporary.own(name.clone());
+            temporary.own(named);
             drop(temporary);
             return if disk.copies.is_some() { in_place() } else { Err(failed(cause).into()) };
         }
-        Err(Refused { setback, is_name_ours }) => {
-            if is_name_ours {
-                temporary.own(name.clone());
+        Err(Refused { setback, left }) => {
+            match left {
+                Left::Ours => temporary.own(named),
+                Left::Nothing => named.gone(),
+                Left::Foreign => drop(named),
             }
             return Err(setback);
         }
     }
-    let not_durable = settle(disk, place, directory, None);
+    let not_durable = settle(disk, place, directory, None).or(not_durable);
     Ok(Effect { notices: remarks.into_notices(), not_durable })
+}
+
+/// Takes over what somebody changed about the old file, its mode for one, while the new content was written: that is
+/// theirs to keep.
+fn keep_up(
+    displaced: &OpenFile,
+    temporary: &Temporary<'_>,
+    place: &Place,
+    remarks: &mut Remarks,
+) -> Option<FsError> {
+    let taken = take_over(displaced.file.as_fd(), &displaced.facts, temporary.file.as_fd(), remarks);
+    if let Err(cause) = taken {
+        tracing::warn!(%cause, "a mode that changed during a publication was not taken over");
+    }
+    temporary.sync(&place.path).err().map(|error| error.with_published(Published::Yes))
 }
 
 /// What a planted fault does instead of a replacement.
@@ -218,7 +239,8 @@ fn tear(disk: &Disk, place: &Place, content: &[u8]) -> Result<Effect, Errno> {
     Ok(Effect { notices: Vec::new(), not_durable: settle(disk, place, place.directory(), None) })
 }
 
-/// Looks once more whether what was judged is still in its place, before anything becomes visible.
+/// Looks once more whether what was judged is still in its place, and that nobody has it open for writing, before
+/// anything becomes visible.
 fn recheck(disk: &Disk, place: &Place, basis: &Basis<'_>, abort: &AbortSignal) -> Result<(), Setback> {
     let now = match statat(place.directory(), place.name.as_slice(), AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Facts::from(&stat),
@@ -226,18 +248,26 @@ fn recheck(disk: &Disk, place: &Place, basis: &Basis<'_>, abort: &AbortSignal) -
         Err(cause) => return Err(fs_error(&place.path, PUBLISHING, cause).into()),
     };
     if now == basis.old.facts {
-        return Ok(());
+        return check_quiet(basis.old);
     }
     match place.look()? {
         Found::Elsewhere => Err(Setback::Elsewhere),
         Found::Here(None) => Err(Setback::Overtaken),
         Found::Here(Some(open)) => {
             if read::version(disk, &open, abort)? == *basis.version {
-                return Ok(());
+                return check_quiet(&open);
             }
             disk.cache.forget(&open.facts);
             Err(Setback::Overtaken)
         }
+    }
+}
+
+/// Refuses a file that somebody may write to at any moment, as far as the kernel tells.
+fn check_quiet(open: &OpenFile) -> Result<(), Setback> {
+    match Lease::take(open.file.as_fd()) {
+        Writers::None(_) | Writers::Unknown => Ok(()),
+        Writers::Some => Err(open_for_writing(&open.path).into()),
     }
 }
 
@@ -258,180 +288,6 @@ fn settle(
             let cause = synced.err()?;
             let error = fs_error(&place.path, "making the directory entry durable", cause);
             Some(error.with_published(Published::Yes))
-        }
-    }
-}
-
-/// Two names that change places.
-struct Exchange<'a> {
-    disk: &'a Disk,
-    place: &'a Place,
-    directory: BorrowedFd<'a>,
-    /// The temporary name: before the exchange ours, then what was displaced.
-    name: &'a [u8],
-    /// What ours was before the exchange.
-    ours: Facts,
-}
-
-enum Displaced {
-    /// What was judged is under the temporary name.
-    Expected(OpenFile),
-    /// This file system replaces and keeps nothing.
-    NotKept,
-    /// The name cannot be given another file, for this reason: something is mounted on it, or it is another user's.
-    Nothing(Errno),
-}
-
-struct Refused {
-    setback: Setback,
-    /// Whether the temporary name holds our own, unpublished content.
-    is_name_ours: bool,
-}
-
-impl Exchange<'_> {
-    fn run(&self, expected: &Version) -> Result<Displaced, Refused> {
-        let ours_again = |setback| Refused { setback, is_name_ours: true };
-        if !self.place.location.root.exchange.load(Ordering::Relaxed) {
-            return self.replace_plainly().map_err(ours_again);
-        }
-        match self.disk.before(Step::Exchange).and_then(|()| self.swap()) {
-            Ok(()) => {}
-            Err(Errno::INVAL | Errno::NOSYS) => {
-                self.place.location.root.exchange.store(false, Ordering::Relaxed);
-                return self.replace_plainly().map_err(ours_again);
-            }
-            Err(Errno::NOENT) => return Err(ours_again(Setback::Overtaken)),
-            Err(cause @ (Errno::BUSY | Errno::PERM | Errno::ACCESS)) => return Ok(Displaced::Nothing(cause)),
-            Err(cause) => return Err(ours_again(fs_error(&self.place.path, PUBLISHING, cause).into())),
-        }
-        if Fault::PublishSkipsVerification.is_planted() {
-            self.remove_displaced();
-            return Ok(Displaced::NotKept);
-        }
-        match self.look_at_displaced() {
-            Ok((Some(open), actual)) if actual.as_ref() == Some(expected) => Ok(Displaced::Expected(open)),
-            Ok((displaced, _)) => {
-                if let Some(open) = displaced {
-                    self.disk.cache.forget(&open.facts);
-                }
-                Err(self.take_back(Setback::Overtaken))
-            }
-            Err(error) => Err(self.take_back(Setback::Failed(error))),
-        }
-    }
-
-    fn swap(&self) -> Result<(), Errno> {
-        let place = self.place.name.as_slice();
-        renameat_with(self.directory, self.name, self.directory, place, RenameFlags::EXCHANGE)
-    }
-
-    /// Where names cannot be exchanged, what a foreign writer put there since the last look is lost.
-    fn replace_plainly(&self) -> Result<Displaced, Setback> {
-        match renameat(self.directory, self.name, self.directory, self.place.name.as_slice()) {
-            Ok(()) => Ok(Displaced::NotKept),
-            Err(cause @ (Errno::BUSY | Errno::PERM | Errno::ACCESS)) => Ok(Displaced::Nothing(cause)),
-            Err(cause) => Err(fs_error(&self.place.path, PUBLISHING, cause).into()),
-        }
-    }
-
-    /// The displaced file and its version; neither when it is no regular file.
-    fn look_at_displaced(&self) -> Result<(Option<OpenFile>, Option<Version>)> {
-        let path = &self.place.path;
-        let failed = |cause| fs_error(path, "verifying what was replaced", cause);
-        self.disk.before(Step::Verify).map_err(failed)?;
-        let stat = statat(self.directory, self.name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
-        if Facts::from(&stat).kind != FileKind::Regular {
-            return Ok((None, None));
-        }
-        let file = root::open_child(self.directory, self.name, root::reading()).map_err(failed)?;
-        let facts = root::facts(&file).map_err(failed)?;
-        if facts.kind != FileKind::Regular {
-            return Ok((None, None));
-        }
-        let open = OpenFile { file, facts, path: path.clone() };
-        // Nobody waits for an abort any more: the new content is visible.
-        let version = read::version(self.disk, &open, &AbortSignal::new())?;
-        Ok((Some(open), Some(version)))
-    }
-
-    /// Puts back what was displaced. What cannot be put back is kept under a rescue name.
-    fn take_back(&self, setback: Setback) -> Refused {
-        for _ in 0..MAX_ATTEMPTS {
-            let displaced = self.facts_of(self.name);
-            if let Err(cause) = self.disk.before(Step::TakeBack).and_then(|()| self.swap()) {
-                return self.rescue(setback, Some(cause));
-            }
-            let came_out = self.facts_of(self.name);
-            if came_out.is_some_and(|facts| self.is_ours(&facts)) {
-                return Refused { setback, is_name_ours: true };
-            }
-            // A third party replaced or changed ours meanwhile. Theirs is the newest, so it goes back in its place;
-            // what is then left under our name is what was displaced first, which nobody gave up.
-            if let Err(cause) = self.swap() {
-                return self.rescue(setback, Some(cause));
-            }
-            let left = self.facts_of(self.name);
-            if left.is_some() && left.map(|facts| facts.inode) == displaced.map(|facts| facts.inode) {
-                return self.rescue(setback, None);
-            }
-        }
-        self.rescue(setback, None)
-    }
-
-    fn is_ours(&self, facts: &Facts) -> bool {
-        (facts.inode, facts.size, facts.modified) == (self.ours.inode, self.ours.size, self.ours.modified)
-    }
-
-    fn facts_of(&self, name: &[u8]) -> Option<Facts> {
-        statat(self.directory, name, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| Facts::from(&stat))
-    }
-
-    /// Keeps what the temporary name holds under a name that says what it is.
-    fn rescue(&self, setback: Setback, cause: Option<Errno>) -> Refused {
-        let rescue_name =
-            [b".toolfs-rescue".as_slice(), self.name.strip_prefix(b".toolfs").unwrap_or(self.name)].concat();
-        let renamed = renameat_with(
-            self.directory,
-            self.name,
-            self.directory,
-            rescue_name.as_slice(),
-            RenameFlags::NOREPLACE,
-        );
-        let kept = if renamed.is_ok() { rescue_name } else { self.name.to_vec() };
-        let parent = self.place.path.rfind('/').map_or("", |at| &self.place.path[..at]);
-        let rescue_path = format!("{parent}/{}", display_form(&kept));
-        tracing::warn!(rescue_path, "a foreign content could not be put back and is kept");
-        let setback = match (setback, cause) {
-            (Setback::Failed(error), cause) => {
-                let error = error.with_rescue_path(rescue_path);
-                // Ours may still be in the place where a step failed: only reading tells.
-                Setback::Failed(if cause.is_some() { error.with_published(Published::Maybe) } else { error })
-            }
-            (Setback::Overtaken, Some(cause)) if cause != Errno::NOENT => {
-                let error = fs_error(&self.place.path, "putting a foreign content back", cause);
-                Setback::Failed(error.with_published(Published::Maybe).with_rescue_path(rescue_path))
-            }
-            (Setback::Overtaken | Setback::Rescued { .. }, _) => {
-                Setback::Rescued { actual: self.version_in_place(), rescue_path }
-            }
-            (Setback::Elsewhere, _) => Setback::Elsewhere,
-        };
-        Refused { setback, is_name_ours: false }
-    }
-
-    /// The version of whatever ended up in the place.
-    fn version_in_place(&self) -> Option<Version> {
-        match self.place.look() {
-            Ok(Found::Here(Some(open))) => read::version(self.disk, &open, &AbortSignal::new()).ok(),
-            Ok(Found::Here(None) | Found::Elsewhere) | Err(_) => None,
-        }
-    }
-
-    fn remove_displaced(&self) {
-        let removed = self.disk.before(Step::Remove);
-        let removed = removed.and_then(|()| unlinkat(self.directory, self.name, AtFlags::empty()));
-        if let Err(cause) = removed {
-            tracing::warn!(%cause, "a displaced file could not be removed");
         }
     }
 }

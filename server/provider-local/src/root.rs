@@ -5,7 +5,7 @@
 //! and links, are `resolve`'s: what is opened here follows none.
 
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -264,6 +264,12 @@ pub(crate) fn create_nameless(directory: BorrowedFd<'_>, mode: Mode) -> Result<O
 pub(crate) fn create_new(directory: BorrowedFd<'_>, name: &[u8], mode: Mode) -> Result<OwnedFd, Errno> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     retry_on_intr(|| fs::openat(directory, single(name)?, flags, mode))
+}
+
+/// Opens a file that is open already once more, for reading only.
+pub(crate) fn reopen(file: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+    retry_on_intr(|| fs::open(&own, reading() | OFlags::CLOEXEC, Mode::empty()))
 }
 
 /// What an open file is.

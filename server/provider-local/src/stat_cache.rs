@@ -16,7 +16,7 @@ use toolfs_core::clock::Timestamp;
 use toolfs_core::text::TextSummary;
 use toolfs_core::version::Version;
 
-use crate::facts::Facts;
+use crate::facts::{Facts, file_system};
 
 /// How many bytes all that is remembered may take.
 const MAX_BYTES: usize = 16 << 20;
@@ -179,13 +179,8 @@ pub(crate) fn is_worth_remembering(file: impl AsFd, facts: &Facts, now: Timestam
     facts.size >= MIN_FILE_BYTES && age_ms >= MIN_AGE_MS && is_trusted(file)
 }
 
-#[expect(
-    clippy::cast_sign_loss,
-    reason = "a magic number is a pattern of bits, and its type differs by architecture"
-)]
 fn is_trusted(file: impl AsFd) -> bool {
-    let magic = rustix::fs::fstatfs(file).map(|status| status.f_type as u64 & 0xffff_ffff);
-    magic.is_ok_and(|magic| TRUSTED_FILE_SYSTEMS.contains(&magic))
+    file_system(file).is_ok_and(|magic| TRUSTED_FILE_SYSTEMS.contains(&magic))
 }
 
 #[cfg(test)]

@@ -4,8 +4,11 @@
 //! system can do that, so that a crash leaves nothing behind.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::Ordering;
 
-use rustix::fs::{AtFlags, CWD, Mode, RenameFlags, fsync, linkat, mkdirat, renameat_with, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, Mode, RenameFlags, fsync, linkat, mkdirat, renameat, renameat_with, unlinkat,
+};
 use rustix::io::{Errno, retry_on_intr, write};
 use toolfs_core::error::Result;
 use toolfs_core::planted::Fault;
@@ -14,6 +17,9 @@ use toolfs_provider::capability::Durability;
 
 use crate::disk::Disk;
 use crate::io_error::{CREATING, fs_error};
+use crate::journal::{Entry, Slot};
+use crate::leftover::{Hidden, Label};
+use crate::location::join;
 use crate::place::{Found, Place};
 use crate::root::{self, create_nameless, create_new, open_child};
 use crate::step::Step;
@@ -30,8 +36,38 @@ pub(crate) struct Temporary<'a> {
     disk: &'a Disk,
     directory: BorrowedFd<'a>,
     pub(crate) file: OwnedFd,
+    /// The target's place, for telling where a name that is left behind belongs.
+    place: Option<&'a Place>,
     /// Its name, once it has one: removed when this is dropped.
-    name: Option<Vec<u8>>,
+    named: Option<Named<'a>>,
+}
+
+/// A hidden name that is there, or may be.
+#[derive(Debug)]
+pub(crate) struct Named<'a> {
+    disk: &'a Disk,
+    hidden: Hidden,
+    /// Where it is written down, if it is.
+    slot: Option<Slot<'a>>,
+    is_gone: bool,
+}
+
+impl Named<'_> {
+    /// The name is not there any more.
+    pub(crate) fn gone(mut self) {
+        self.is_gone = true;
+        if let Some(slot) = self.slot.take() {
+            slot.settle();
+        }
+    }
+}
+
+impl Drop for Named<'_> {
+    fn drop(&mut self) {
+        if !self.is_gone {
+            self.disk.has_leftovers.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 impl<'a> Temporary<'a> {
@@ -41,29 +77,35 @@ impl<'a> Temporary<'a> {
         disk: &'a Disk,
         directory: BorrowedFd<'a>,
         mode: Mode,
-        path: &str,
+        place: &'a Place,
     ) -> Result<Temporary<'a>> {
-        let failed = |cause| fs_error(path, CREATING, cause);
+        let failed = |cause| fs_error(&place.path, CREATING, cause);
         disk.before(Step::Create).map_err(failed)?;
         if !disk.named_temporaries {
             match create_nameless(directory, mode) {
-                Ok(file) => return Ok(Temporary { disk, directory, file, name: None }),
+                Ok(file) => {
+                    return Ok(Temporary { disk, directory, file, place: Some(place), named: None });
+                }
                 // A file system or a kernel without nameless files says one of these.
                 Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {}
                 Err(cause) => return Err(failed(cause)),
             }
         }
         for _ in 0..MAX_NAMES {
-            let name = disk.temporary_name();
-            match create_new(directory, &name, Mode::RUSR | Mode::WUSR) {
+            let hidden = disk.next_hidden();
+            let named = begin(disk, directory, place, hidden);
+            match create_new(directory, &hidden.name(), Mode::RUSR | Mode::WUSR) {
                 Ok(file) => {
-                    let made = Temporary { disk, directory, file, name: Some(name) };
+                    let made = Temporary { disk, directory, file, place: Some(place), named: Some(named) };
                     let mode = mode.difference(disk.umask);
                     rustix::fs::fchmod(&made.file, mode).map_err(failed)?;
                     return Ok(made);
                 }
-                Err(Errno::EXIST) => {}
-                Err(cause) => return Err(failed(cause)),
+                Err(Errno::EXIST) => named.gone(),
+                Err(cause) => {
+                    named.gone();
+                    return Err(failed(cause));
+                }
             }
         }
         Err(failed(Errno::EXIST))
@@ -71,7 +113,7 @@ impl<'a> Temporary<'a> {
 
     /// A file that is in its place already: for a planted fault.
     pub(crate) fn torn(disk: &'a Disk, directory: BorrowedFd<'a>, file: OwnedFd) -> Temporary<'a> {
-        Temporary { disk, directory, file, name: None }
+        Temporary { disk, directory, file, place: None, named: None }
     }
 
     /// Writes the whole content.
@@ -105,64 +147,116 @@ impl<'a> Temporary<'a> {
         }
     }
 
-    /// Gives it a temporary name, if it has none, and tells it.
-    pub(crate) fn name(&mut self) -> Result<Vec<u8>, Errno> {
+    /// Gives it the hidden name of a file that is whole, and tells it.
+    pub(crate) fn name(&mut self, label: Label) -> Result<Hidden, Errno> {
         self.disk.before(Step::Name)?;
-        if let Some(name) = &self.name {
-            return Ok(name.clone());
+        let place = self.place.ok_or(Errno::INVAL)?;
+        if let Some(named) = &mut self.named {
+            let whole = Hidden { label: Some(label), ..named.hidden };
+            if let Some(slot) = &named.slot {
+                slot.write(&entry(self.directory, place, whole)?)?;
+            }
+            rename_own(self.directory, &named.hidden.name(), &whole.name())?;
+            named.hidden = whole;
+            return Ok(named.hidden);
         }
         for _ in 0..MAX_NAMES {
-            let name = self.disk.temporary_name();
-            match link_nameless(self.file.as_fd(), self.directory, &name) {
+            let hidden = Hidden { label: Some(label), ..self.disk.next_hidden() };
+            let named = begin(self.disk, self.directory, place, hidden);
+            match link_nameless(self.file.as_fd(), self.directory, &hidden.name()) {
                 Ok(()) => {
-                    self.name = Some(name.clone());
-                    return Ok(name);
+                    self.named = Some(named);
+                    return Ok(hidden);
                 }
-                Err(Errno::EXIST) => {}
-                Err(cause) => return Err(cause),
+                Err(Errno::EXIST) => named.gone(),
+                Err(cause) => {
+                    named.gone();
+                    return Err(cause);
+                }
             }
         }
         Err(Errno::EXIST)
     }
 
+    /// Gives the right to write to it up, so that whoever has it open for writing from now on is somebody else.
+    /// `false` where that cannot be done.
+    pub(crate) fn seal(&mut self) -> bool {
+        let reopened = root::reopen(self.file.as_fd());
+        reopened.is_ok_and(|file| {
+            self.file = file;
+            true
+        })
+    }
+
     /// Gives it the name `name`, unless something has it: `EEXIST` then.
     pub(crate) fn publish_new(&mut self, name: &[u8]) -> Result<(), Errno> {
-        match &self.name {
-            None => link_nameless(self.file.as_fd(), self.directory, name),
-            Some(own) => {
-                let own = own.as_slice();
-                let moved = renameat_with(self.directory, own, self.directory, name, RenameFlags::NOREPLACE);
-                match moved {
-                    Ok(()) => self.name = None,
+        let Some(named) = self.named.take() else {
+            return link_nameless(self.file.as_fd(), self.directory, name);
+        };
+        let own = named.hidden.name();
+        match renameat_with(self.directory, own.as_slice(), self.directory, name, RenameFlags::NOREPLACE) {
+            Ok(()) => {
+                named.gone();
+                Ok(())
+            }
+            cause => {
+                self.named = Some(named);
+                match cause {
                     // Without such a rename a link never replaces either; the drop removes the other name.
                     Err(Errno::INVAL | Errno::NOSYS) => {
-                        linkat(self.directory, own, self.directory, name, AtFlags::empty())?;
+                        linkat(self.directory, own.as_slice(), self.directory, name, AtFlags::empty())
                     }
-                    Err(cause) => return Err(cause),
+                    other => other,
                 }
-                Ok(())
             }
         }
     }
 
     /// Leaves the name to the caller: it may be somebody else's content by now.
-    pub(crate) fn disown(&mut self) {
-        self.name = None;
+    pub(crate) fn disown(&mut self) -> Named<'a> {
+        self.named.take().expect("a file is disowned only after it was named")
     }
 
     /// Takes the name back, after [`Temporary::disown`] turned out not to be needed.
-    pub(crate) fn own(&mut self, name: Vec<u8>) {
-        self.name = Some(name);
+    pub(crate) fn own(&mut self, named: Named<'a>) {
+        self.named = Some(named);
     }
 }
 
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
-        if let Some(name) = &self.name
-            && let Err(cause) = unlinkat(self.directory, name.as_slice(), AtFlags::empty())
-        {
-            tracing::warn!(%cause, "a temporary file could not be removed");
+        let Some(named) = self.named.take() else { return };
+        match unlinkat(self.directory, named.hidden.name().as_slice(), AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => named.gone(),
+            Err(cause) => tracing::warn!(%cause, "a temporary file could not be removed"),
         }
+    }
+}
+
+/// Writes a hidden name down that is about to appear.
+fn begin<'a>(disk: &'a Disk, directory: BorrowedFd<'_>, place: &Place, hidden: Hidden) -> Named<'a> {
+    let slot = disk.journal.as_ref().and_then(|journal| {
+        // A directory that cannot be looked at has no file made in it either.
+        journal.begin(&entry(directory, place, hidden).ok()?)
+    });
+    Named { disk, hidden, slot, is_gone: false }
+}
+
+fn entry(directory: BorrowedFd<'_>, place: &Place, hidden: Hidden) -> Result<Entry, Errno> {
+    let parent = place.location.split().map_or(&[] as &[u8], |(parent, _)| parent);
+    Ok(Entry {
+        directory: join(&place.location.root.real, parent),
+        inode: place.inode_of(directory)?,
+        hidden,
+        target: place.name.clone(),
+    })
+}
+
+/// Renames a file to another of our own names, which nobody else has.
+fn rename_own(directory: BorrowedFd<'_>, from: &[u8], to: &[u8]) -> Result<(), Errno> {
+    match renameat_with(directory, from, directory, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) => renameat(directory, from, directory, to),
+        other => other,
     }
 }
 

@@ -61,6 +61,7 @@ fn attempt(
     for _ in 0..MAX_ATTEMPTS {
         abort.check().map_err(|error| error.with_path(&path))?;
         let Found::Here(place) = Place::find(location.clone(), &path)? else { return Ok(Found::Elsewhere) };
+        let _held = if turn.is_some() { disk.enter(&place, abort)? } else { None };
         let Found::Here(existing) = place.look()? else { return Ok(Found::Elsewhere) };
         let manner = place.check_changeable(disk, existing.as_ref())?;
         let (report, published) = match &existing {
@@ -94,7 +95,7 @@ fn attempt(
                 if let Some(ticket) = &mut ticket {
                     ticket.record(Some(&old.version), &report)?;
                 }
-                let basis = Basis { old: open, version: &old.version, manner };
+                let basis = Basis { old: open, version: &old.version, new: &report.version, manner };
                 let published =
                     turn.map(|turn| publish::replace(disk, &place, turn, &basis, &request.content, abort));
                 (report, published)

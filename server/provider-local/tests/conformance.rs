@@ -1,5 +1,5 @@
 //! The suite of the seam over the local disk: looked up by the kernel and by the walk, under another name and without
-//! records of operations, and on what a file system without nameless files and without exchange would do.
+//! any directory of its own, and on what a file system without nameless files and without exchange would do.
 
 mod disk;
 
@@ -21,7 +21,11 @@ mod walked_lookup {
 
 mod under_another_name {
     async fn fresh() -> super::disk::Fixture {
-        super::fixture(Some(b"/workspace"), |options| options.operations = None)
+        super::fixture(Some(b"/workspace"), |options| {
+            options.operations = None;
+            options.recovery = None;
+            options.runtime = None;
+        })
     }
     toolfs_provider::conformance::suite!(fresh);
 }

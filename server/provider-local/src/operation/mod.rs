@@ -196,6 +196,8 @@ fn has_happened(
 ) -> Result<Found<Past>> {
     let path = location.display();
     let Found::Here(place) = Place::find(location.clone(), &path)? else { return Ok(Found::Elsewhere) };
+    // What another server is about to take back is not what is there.
+    let _held = disk.enter(&place, abort)?;
     let Found::Here(existing) = place.look()? else { return Ok(Found::Elsewhere) };
     let actual = match &existing {
         Some(open) => Some(read::version(disk, open, abort)?),

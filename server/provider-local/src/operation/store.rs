@@ -13,16 +13,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, flock, ftruncate, mkdirat, statat, unlinkat};
+use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, flock, ftruncate, statat, unlinkat};
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 use toolfs_core::clock::Timestamp;
 use toolfs_core::error::{ErrorKind, FsError, Result, UnavailableCause};
-use toolfs_core::target::display_form;
 use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::operation::{OperationId, RETENTION};
 
 use crate::facts::Facts;
-use crate::io_error::{OPENING, fs_error, record_error};
+use crate::io_error::record_error;
+use crate::own;
 use crate::root::{self, Root, create_new, open_child};
 
 /// How many records one of the directories keeps when it is swept: 262,144 in all of them.
@@ -46,24 +46,9 @@ impl RecordStore {
     /// Opens a directory for records, and makes it if it is not there.
     ///
     /// # Errors
-    /// `FS_INVALID_ARGUMENT` for one that lies inside a root; `FS_PERMISSION_DENIED` and others where it cannot be
-    /// made or opened.
+    /// Those of [`own::open`].
     pub(crate) fn open(path: &Path, roots: &[Arc<Root>]) -> Result<RecordStore> {
-        let shown = display_form(path.as_os_str().as_bytes());
-        let failed = |cause: std::io::Error| fs_error(&shown, OPENING, cause);
-        let path = std::path::absolute(path).map_err(failed)?;
-        // What is there already decides, before anything is made: by inodes, so that no other spelling and no second
-        // mount of a root leads into it.
-        let existing = path.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
-        for ancestor in existing.iter().flat_map(|existing| existing.ancestors()) {
-            let inode = root::directory_facts(ancestor).map_err(|cause| failed(cause.into()))?.inode;
-            if roots.iter().any(|root| root.facts.inode == inode) {
-                let actual = "a directory inside a root";
-                let expected = "one that no root contains, for agents must not reach it";
-                return Err(FsError::invalid_argument("operations", actual, expected).with_path(shown));
-            }
-        }
-        let directory = root::make_own_directory(&path).map_err(|cause| failed(cause.into()))?;
+        let directory = own::open(path, "operations", roots)?;
         Ok(RecordStore { directory, operations: AtomicU64::new(0) })
     }
 
@@ -108,15 +93,7 @@ impl RecordStore {
     }
 
     fn subdirectory(&self, name: &[u8]) -> Result<OwnedFd, Errno> {
-        loop {
-            match open_child(self.directory.as_fd(), name, root::directory()) {
-                Err(Errno::NOENT) => match mkdirat(&self.directory, name, Mode::RWXU) {
-                    Ok(()) | Err(Errno::EXIST) => {}
-                    Err(cause) => return Err(cause),
-                },
-                other => return other,
-            }
-        }
+        own::subdirectory(self.directory.as_fd(), name, Mode::RWXU)
     }
 
     /// Counts an operation, and removes what is old or too much in one directory when it is time for that.

@@ -9,13 +9,16 @@
 mod confinement;
 mod copies;
 mod foreign;
+mod host;
 mod leftover;
 mod metadata;
 mod name;
 mod operation;
+mod recovery;
 mod remembered;
 mod rewrite;
 mod special;
+mod writer;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -94,6 +97,7 @@ pub(super) fn run<T>(work: impl Future<Output = T>) -> T {
 pub(super) struct Bench {
     pub(super) provider: LocalProvider,
     pub(super) root: PathBuf,
+    options: LocalOptions,
     _keep: tempfile::TempDir,
 }
 
@@ -113,8 +117,22 @@ impl Bench {
         fs::create_dir(&root).unwrap();
         let mut options = options();
         change(&mut options, &base);
-        let provider = LocalProvider::open(&[RootSpec::new(&root)], options).unwrap();
-        Bench { provider, root, _keep: keep }
+        let provider = LocalProvider::open(&[RootSpec::new(&root)], options.clone()).unwrap();
+        Bench { provider, root, options, _keep: keep }
+    }
+
+    /// The same, with a runtime and a recovery directory beside the root.
+    pub(super) fn with_host(change: impl FnOnce(&mut LocalOptions)) -> Bench {
+        Bench::make(|options, base| {
+            options.runtime = Some(base.join("runtime"));
+            options.recovery = Some(base.join("recovery"));
+            change(options);
+        })
+    }
+
+    /// Another provider with the same root and the same options.
+    pub(super) fn another(&self) -> LocalProvider {
+        LocalProvider::open(&[RootSpec::new(&self.root)], self.options.clone()).unwrap()
     }
 
     /// The same, with records of operations beside the root.

@@ -42,6 +42,8 @@ pub(crate) fn fixture(name: Option<&[u8]>, change: impl FnOnce(&mut LocalOptions
     let mut options = LocalOptions::new(Arc::new(HostClock));
     options.limits = limits();
     options.operations = Some(base.join("records"));
+    options.recovery = Some(base.join("recovery"));
+    options.runtime = Some(base.join("runtime"));
     change(&mut options);
     let spec = match name {
         None => RootSpec::new(&root),

@@ -1,0 +1,66 @@
+//! The directories that a provider keeps for itself: never inside a root, and made for this user only.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{Access, AtFlags, Mode, accessat, fchmod, mkdirat};
+use rustix::io::Errno;
+use toolfs_core::error::{ErrorKind, FsError, Result};
+use toolfs_core::target::display_form;
+
+use crate::io_error::{OPENING, fs_error};
+use crate::root::{self, Root, open_child};
+
+/// Opens a directory of the provider's own, and makes it, for this user only, if it is not there. `setting` is what
+/// names it to whoever configures the server.
+///
+/// # Errors
+/// `FS_INVALID_ARGUMENT` for one that lies inside a root; `FS_PERMISSION_DENIED` where the server may not write, and
+/// others where it cannot be made or opened.
+pub(crate) fn open(path: &Path, setting: &'static str, roots: &[Arc<Root>]) -> Result<OwnedFd> {
+    let shown = display_form(path.as_os_str().as_bytes());
+    let failed = |cause: std::io::Error| fs_error(&shown, OPENING, cause);
+    let path = std::path::absolute(path).map_err(failed)?;
+    // What is there already decides, before anything is made: by inodes, so that no other spelling and no second
+    // mount of a root leads into it.
+    let existing = path.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
+    for ancestor in existing.iter().flat_map(|existing| existing.ancestors()) {
+        let inode = root::directory_facts(ancestor).map_err(|cause| failed(cause.into()))?.inode;
+        if roots.iter().any(|root| root.facts.inode == inode) {
+            let actual = "a directory inside a root";
+            let expected = "one that no root contains, for agents must not reach it";
+            return Err(FsError::invalid_argument(setting, actual, expected).with_path(shown));
+        }
+    }
+    let directory = root::make_own_directory(&path).map_err(|cause| failed(cause.into()))?;
+    let change_entries = Access::WRITE_OK | Access::EXEC_OK;
+    accessat(&directory, ".", change_entries, AtFlags::EACCESS).map_err(|cause| {
+        let message = format!("the server may not write to `{shown}`, which `{setting}` names");
+        FsError::new(ErrorKind::PermissionDenied, message)
+            .with_path(&shown)
+            .with_source(std::io::Error::from(cause))
+    })?;
+    Ok(directory)
+}
+
+/// Opens a directory in one of the provider's own, and makes it with `mode`, whatever the umask, if it is not there.
+pub(crate) fn subdirectory(within: BorrowedFd<'_>, name: &[u8], mode: Mode) -> Result<OwnedFd, Errno> {
+    loop {
+        match open_child(within, name, root::directory()) {
+            Err(Errno::NOENT) => match mkdirat(within, name, Mode::RWXU) {
+                Ok(()) => {
+                    let made = open_child(within, name, root::directory())?;
+                    if mode != Mode::RWXU {
+                        fchmod(made.as_fd(), mode)?;
+                    }
+                    return Ok(made);
+                }
+                Err(Errno::EXIST) => {}
+                Err(cause) => return Err(cause),
+            },
+            other => return other,
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! After a crash: hidden files that a provider left behind are removed, put back or kept.
+//!
+//! They are found in two ways: by the journals of providers that are gone, at start, and by one look into each directory
+//! before its first mutation. `leftover` decides by contents; here it is carried out, under the same locks that a
+//! mutation takes. A file of a provider that lives, or of which nothing is known, is left alone, and so is one that
+//! somebody has open for writing. Deliberately absent: walking a root, judging by age, and anything while reading.
+//!
+//! A crash can come at any moment, here too. Each hidden name holds one of: our content before the exchange or after it
+//! was taken back, or the expected content, which are removed; or a foreign content, which one step puts back, or
+//! renames. A directory that was made for a new file and is empty stays: nobody can tell whose it is.
+
+use std::collections::HashMap;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::fs::{AtFlags, Dir, unlinkat};
+use rustix::io::Errno;
+use toolfs_core::error::{Code, FsError, Result};
+use toolfs_core::planted::Fault;
+use toolfs_core::target::display_form;
+use toolfs_provider::abort::AbortSignal;
+
+use crate::disk::{Disk, OpenFile};
+use crate::exchange::{Exchange, Ours, TakenBack, look_beneath};
+use crate::facts::file_system;
+use crate::fcntl::{Lease, Writers};
+use crate::host::{HostLock, Spot};
+use crate::instance::Instance;
+use crate::io_error::{READING, fs_error};
+use crate::journal::{Abandoned, Entry};
+use crate::leftover::{Beneath, Decision, Hidden, Label, decide};
+use crate::location::{join, strip_path};
+use crate::place::Place;
+use crate::root::{self, Root};
+
+/// How many directories are remembered as looked at. Beyond that all are forgotten, and looked at again.
+const MAX_LOOKED: usize = 1 << 16;
+
+/// ext2 to ext4, xfs, btrfs, tmpfs, f2fs, overlay, zfs, bcachefs: what only one system can have mounted at a time, so
+/// that what another boot left there is nobody's.
+const ONE_SYSTEM_FILE_SYSTEMS: [u64; 8] =
+    [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0xf2f5_2010, 0x794c_7630, 0x2fc1_2fc1, 0xca45_1a4e];
+
+/// Whether a directory was looked at; locked while that happens.
+type Look = Arc<Mutex<bool>>;
+
+/// The directories that were looked at, by device and inode number.
+#[derive(Debug, Default)]
+pub(crate) struct Looked(Mutex<HashMap<(u64, u64), Look>>);
+
+impl Looked {
+    fn entry(&self, directory: (u64, u64)) -> Look {
+        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if entries.len() >= MAX_LOOKED {
+            entries.clear();
+        }
+        entries.entry(directory).or_default().clone()
+    }
+}
+
+/// Looks into the directory of a mutation, unless that was done before. Whoever comes meanwhile waits.
+///
+/// # Errors
+/// `FS_ABORTED`. What cannot be put in order stays, and goes to the log.
+pub(crate) fn look_once(disk: &Disk, place: &Place, abort: &AbortSignal) -> Result<()> {
+    if Fault::RecoverNothing.is_planted() {
+        return Ok(());
+    }
+    let entry = disk.looked.entry(place.inode);
+    let mut is_done = entry.lock().unwrap_or_else(PoisonError::into_inner);
+    if *is_done {
+        return Ok(());
+    }
+    let parent = place.path.rfind('/').map_or("", |at| &place.path[..at]);
+    let scene = Scene { disk, directory: place.directory(), inode: place.inode, path: parent };
+    match scene.look(abort) {
+        Ok(()) => *is_done = true,
+        Err(error) if error.code() == Code::Aborted => return Err(error),
+        Err(error) => tracing::warn!(?error, "what a crash may have left in a directory was not looked for"),
+    }
+    Ok(())
+}
+
+/// Puts in order what the journals of providers tell that are gone.
+pub(crate) fn at_start(disk: &Disk) {
+    if Fault::RecoverNothing.is_planted() {
+        return;
+    }
+    match disk.journal.as_ref().map_or(Ok(Vec::new()), |journal| journal.abandoned()) {
+        Ok(abandoned) => abandoned.into_iter().for_each(|journal| follow(disk, journal)),
+        Err(cause) => tracing::warn!(%cause, "the journals of publications could not be looked at"),
+    }
+    if let Some(Err(cause)) = disk.host.as_ref().map(|host| host.forget_other_boots()) {
+        tracing::warn!(%cause, "the instances of other boots could not be looked at");
+    }
+}
+
+/// What following one entry of a journal came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Followed {
+    /// Nothing of it is left.
+    Settled,
+    /// The directory is not there any more, or is another one: it may have been moved, with what is in it.
+    Lost,
+    /// Something is left, or its root is not served here: another start may do better.
+    Left,
+}
+
+fn follow(disk: &Disk, journal: Abandoned<'_>) {
+    let entries = match journal.entries() {
+        Ok(entries) => entries,
+        Err(cause) => {
+            tracing::warn!(%cause, "a journal of publications could not be read");
+            return;
+        }
+    };
+    let followed = entries.iter().map(|entry| follow_entry(disk, entry)).max().unwrap_or(Followed::Settled);
+    let instance = journal.instance;
+    match followed {
+        Followed::Left => {}
+        Followed::Lost => journal.remove(),
+        Followed::Settled => {
+            journal.remove();
+            // Only now is it certain that no hidden file has this name.
+            if let Some(host) = &disk.host {
+                host.forget(instance);
+            }
+        }
+    }
+}
+
+fn follow_entry(disk: &Disk, entry: &Entry) -> Followed {
+    let Some((root, relative)) = served(&disk.roots, &entry.directory) else { return Followed::Left };
+    let path = display_form(&join(&root.name, relative));
+    let opened = root.open_exact(relative, root::directory()).and_then(|directory| {
+        let inode = root::facts(&directory)?.inode;
+        Ok((directory, inode))
+    });
+    let (directory, inode): (OwnedFd, _) = match opened {
+        Ok(opened) => opened,
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Followed::Lost,
+        Err(cause) => {
+            tracing::warn!(%cause, "a directory with an unfinished publication could not be opened");
+            return Followed::Left;
+        }
+    };
+    let scene = Scene { disk, directory: directory.as_fd(), inode, path: &path };
+    let abort = AbortSignal::new();
+    let target = Some(entry.target.as_slice());
+    let settled = scene
+        .settle(entry.hidden.partial(), None, &abort)
+        .and_then(|partial| Ok(partial & scene.settle(entry.hidden, target, &abort)?));
+    match settled {
+        Ok(true) if inode == entry.inode => Followed::Settled,
+        Ok(true) => Followed::Lost,
+        Ok(false) => Followed::Left,
+        Err(error) => {
+            tracing::warn!(?error, "an unfinished publication could not be put in order");
+            Followed::Left
+        }
+    }
+}
+
+/// The innermost root that a real path lies in, and the rest of the path.
+fn served<'a>(roots: &'a [Arc<Root>], real: &'a [u8]) -> Option<(&'a Root, &'a [u8])> {
+    let within = |root: &'a Arc<Root>| Some((&**root, strip_path(&root.real, real)?));
+    roots.iter().filter_map(within).max_by_key(|(root, _)| root.real.len())
+}
+
+/// A directory in which a crash may have left something.
+struct Scene<'a> {
+    disk: &'a Disk,
+    directory: BorrowedFd<'a>,
+    inode: (u64, u64),
+    /// The display path of the directory.
+    path: &'a str,
+}
+
+impl Scene<'_> {
+    /// Puts in order what providers left here that are gone.
+    fn look(&self, abort: &AbortSignal) -> Result<()> {
+        let mut left = Vec::new();
+        self.each_name(|name| left.extend(Hidden::parse(name)))?;
+        left.retain(|hidden| self.is_nobodys(hidden.instance));
+        for hidden in left {
+            let target = match &hidden.label {
+                Some(label) => self.name_of_target(label)?,
+                None => None,
+            };
+            match self.settle(hidden, target.as_deref(), abort) {
+                Ok(_) => {}
+                Err(error) if error.code() == Code::Aborted => return Err(error),
+                Err(error) => tracing::warn!(?error, "an unfinished publication could not be put in order"),
+            }
+        }
+        Ok(())
+    }
+
+    fn each_name(&self, mut take: impl FnMut(&[u8])) -> Result<()> {
+        let failed = |cause| fs_error(self.path, READING, cause);
+        for entry in Dir::read_from(self.directory).map_err(failed)? {
+            take(entry.map_err(failed)?.file_name().to_bytes());
+        }
+        Ok(())
+    }
+
+    fn name_of_target(&self, label: &Label) -> Result<Option<Vec<u8>>> {
+        let mut target = None;
+        self.each_name(|name| {
+            if label.is_for(name) {
+                target = Some(name.to_vec());
+            }
+        })?;
+        Ok(target)
+    }
+
+    /// Whether no provider works with the files of an instance, as far as can be known here.
+    fn is_nobodys(&self, instance: Instance) -> bool {
+        if instance == self.disk.instance {
+            return false;
+        }
+        if self.disk.host.as_ref().is_some_and(|host| host.is_dead(instance)) {
+            return true;
+        }
+        instance.is_of_another_boot(self.disk.instance)
+            && file_system(self.directory).is_ok_and(|magic| ONE_SYSTEM_FILE_SYSTEMS.contains(&magic))
+    }
+
+    /// Puts one hidden file in order; `false` when it stays as it is. Two servers that come here at once take turns.
+    fn settle(&self, hidden: Hidden, target: Option<&[u8]>, abort: &AbortSignal) -> Result<bool> {
+        let name = hidden.name();
+        // Nobody takes these the other way round, so that waiting ends.
+        let _hidden = self.lock(&name, abort)?;
+        let _target = target.map(|target| self.lock(target, abort)).transpose()?;
+        let (beneath, open) = look_beneath(self.disk, self.directory, &name, self.path, abort)?;
+        let at_target = || match target {
+            Some(target) => {
+                look_beneath(self.disk, self.directory, target, self.path, abort).map(|(beneath, _)| beneath)
+            }
+            None => Ok(Beneath::Nothing),
+        };
+        match decide(hidden.label.as_ref(), beneath, at_target)? {
+            Decision::Nothing => Ok(true),
+            Decision::Remove => self.remove(&name, open.as_ref()),
+            Decision::PutBack => Ok(self.keep(&hidden, target, |exchange| exchange.take_back())),
+            Decision::Rescue => Ok(self.keep(&hidden, target, |exchange| exchange.rescue(None))),
+        }
+    }
+
+    fn lock(&self, name: &[u8], abort: &AbortSignal) -> Result<Option<HostLock<'_>>> {
+        let spot = Spot { directory: self.inode, name };
+        self.disk.host.as_ref().map(|host| host.lock(&spot, self.path, abort)).transpose()
+    }
+
+    fn remove(&self, name: &[u8], open: Option<&OpenFile>) -> Result<bool> {
+        if open.is_some_and(|open| matches!(Lease::take(open.file.as_fd()), Writers::Some)) {
+            return Ok(false);
+        }
+        match unlinkat(self.directory, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(true),
+            Err(cause) => Err(failed_to_remove(self.path, cause)),
+        }
+    }
+
+    /// Lets a foreign content be put back or kept. Whether its hidden name is gone.
+    fn keep(
+        &self,
+        hidden: &Hidden,
+        target: Option<&[u8]>,
+        act: impl FnOnce(&Exchange<'_>) -> TakenBack,
+    ) -> bool {
+        let Some(label) = hidden.label else { return false };
+        let target = target.unwrap_or_default();
+        let path = format!("{}/{}", self.path, display_form(target));
+        let ours = Ours { digits: label.ours, inode: None, is_sealed: true };
+        let exchange = Exchange {
+            disk: self.disk,
+            path: &path,
+            directory: self.directory,
+            hidden: *hidden,
+            target,
+            ours,
+        };
+        match act(&exchange) {
+            TakenBack::Whole => exchange.remove_displaced(),
+            TakenBack::Kept { is_hidden, .. } => !is_hidden,
+        }
+    }
+}
+
+fn failed_to_remove(path: &str, cause: Errno) -> FsError {
+    fs_error(path, "removing what a crash left in it", cause)
+}
