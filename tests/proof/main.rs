@@ -14,9 +14,11 @@
 #![allow(dead_code, unused_imports, reason = "the worker is there before the proofs that start it")]
 
 mod arguments;
+mod client;
 mod control;
 mod failing;
 mod kill;
+mod ledger;
 mod mounts;
 mod observations;
 mod power;

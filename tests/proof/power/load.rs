@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 
-use super::client::{Client, Ending, Violation};
 use super::furniture::{DIRECTORIES, links};
 use super::site::Site;
 use super::volume::Powered;
+use crate::client::{Client, Ending, Violation};
 use crate::sweep::Case;
 
 const CLIENTS: usize = 4;

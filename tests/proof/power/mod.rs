@@ -5,13 +5,11 @@
 //! `site` against the `ledger` of the clients. Deliberately absent: what a crash of the process alone leaves, which has
 //! proofs of its own.
 
-mod client;
 mod command;
 mod cut;
 mod drive;
 mod frail;
 mod furniture;
-mod ledger;
 mod load;
 mod pool;
 mod requirement;

@@ -8,12 +8,12 @@ use fastrand::Rng;
 use toolfs_core::planted::Fault;
 use toolfs_provider::capability::Durability;
 
-use super::client::{Client, Ending, Violation};
 use super::furniture::{DIRECTORIES, links};
 use super::pool::Trial;
-use super::site::{Outage, Plan, Site, join};
+use super::site::{Outage, Plan, Site};
 use super::volume::{Powered as _, Volume};
 use crate::Promise;
+use crate::client::{Client, Ending, Violation, join};
 use crate::control::Control;
 use crate::sweep::{Case, Found, Task};
 

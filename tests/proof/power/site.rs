@@ -15,10 +15,10 @@ use toolfs_core::planted::Fault;
 use toolfs_core::version::Version;
 use toolfs_provider::capability::Durability;
 
-use super::client::{Client, Ending};
-use super::ledger::Ledger;
 use super::scratch::Scratch;
 use super::volume::Powered;
+use crate::client::{Client, Ending, join};
+use crate::ledger::Ledger;
 use crate::worker::{Settings, Worker};
 
 /// The name of the file that is changed in each directory after a cut.
@@ -260,9 +260,4 @@ impl Tree {
 
 fn directory_of(file: &str) -> &str {
     file.rsplit_once('/').map_or("", |(directory, _)| directory)
-}
-
-/// The path of an entry of a directory beneath the root.
-pub(super) fn join(directory: &str, name: &str) -> String {
-    if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
 }

@@ -5,13 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use fastrand::Rng;
 use toolfs_core::version::Version;
 
-use super::ledger::{Entry, Ledger};
-use super::site::join;
+use crate::ledger::{Entry, Ledger};
 use crate::worker::{Call, Failure, Gone, Guard, Outcome, Worker};
 
 /// How a call ended, as far as the client knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     /// It was acknowledged.
     Done,
     /// It was refused as it had to be, and nothing was published.
@@ -24,16 +23,16 @@ pub(super) enum Ending {
 
 /// A client of a worker.
 #[derive(Debug)]
-pub(super) struct Client<'a> {
-    pub(super) worker: &'a Worker,
-    pub(super) ledger: &'a Ledger,
-    /// Numbers the contents, so that no two of a volume are alike.
-    pub(super) serial: &'a AtomicU64,
-    pub(super) rng: Rng,
+pub(crate) struct Client<'a> {
+    pub(crate) worker: &'a Worker,
+    pub(crate) ledger: &'a Ledger,
+    /// Numbers the contents, so that no two of a tree are alike.
+    pub(crate) serial: &'a AtomicU64,
+    pub(crate) rng: Rng,
 }
 
 /// What no call may be answered.
-pub(super) type Violation = String;
+pub(crate) type Violation = String;
 
 /// The first line of a content, which an edit replaces.
 fn stamp(serial: u64) -> String {
@@ -53,27 +52,27 @@ const NOWHERE: &str = "this is nowhere";
 
 impl Client<'_> {
     /// Writes a file that is not there.
-    pub(super) fn create(&mut self, file: &str) -> Result<Ending, Violation> {
+    pub(crate) fn create(&mut self, file: &str) -> Result<Ending, Violation> {
         self.write("create", file, file, Guard::Absent)
     }
 
     /// Writes a file whatever it holds.
-    pub(super) fn overwrite(&mut self, file: &str) -> Result<Ending, Violation> {
+    pub(crate) fn overwrite(&mut self, file: &str) -> Result<Ending, Violation> {
         self.write("overwrite", file, file, Guard::Any)
     }
 
     /// Writes a file by the name of a link that leads to it.
-    pub(super) fn write_through(&mut self, link: &str, file: &str) -> Result<Ending, Violation> {
+    pub(crate) fn write_through(&mut self, link: &str, file: &str) -> Result<Ending, Violation> {
         self.write("write through a link", link, file, Guard::Any)
     }
 
     /// Writes a file whose directories are not there.
-    pub(super) fn write_with_parents(&mut self, file: &str) -> Result<Ending, Violation> {
+    pub(crate) fn write_with_parents(&mut self, file: &str) -> Result<Ending, Violation> {
         self.write("write with parents", file, file, Guard::Absent)
     }
 
     /// Reads a file, and replaces a line of exactly what it read.
-    pub(super) fn edit(&mut self, file: &str) -> Result<Ending, Violation> {
+    pub(crate) fn edit(&mut self, file: &str) -> Result<Ending, Violation> {
         let Some(content) = self.read(file)? else { return Ok(Ending::Open) };
         let Some(old) = content.get(..stamp(0).len()) else { return Err(format!("`{file}` has no stamp")) };
         let new = self.next_stamp();
@@ -86,7 +85,7 @@ impl Client<'_> {
     }
 
     /// Asks for what must be refused, in one of three ways.
-    pub(super) fn be_refused(&mut self, file: &str) -> Result<Ending, Violation> {
+    pub(crate) fn be_refused(&mut self, file: &str) -> Result<Ending, Violation> {
         let path = file.to_owned();
         let content = self.content();
         let (ending, code) = match self.rng.u32(..3) {
@@ -109,7 +108,7 @@ impl Client<'_> {
     }
 
     /// Reads a file: nothing when it could not.
-    pub(super) fn read(&mut self, file: &str) -> Result<Option<String>, Violation> {
+    pub(crate) fn read(&mut self, file: &str) -> Result<Option<String>, Violation> {
         let Ok(answer) = self.worker.call(Call::Read { path: file.to_owned() }) else { return Ok(None) };
         let Outcome::Ok(effect) = answer.outcome else { return Ok(None) };
         let content = effect.content.unwrap_or_default();
@@ -156,7 +155,7 @@ impl Client<'_> {
     }
 
     /// A name that no file has yet.
-    pub(super) fn unused(&self, directory: &str, name: &str) -> String {
+    pub(crate) fn unused(&self, directory: &str, name: &str) -> String {
         let serial = self.serial.fetch_add(1, Ordering::Relaxed);
         join(directory, &format!("{name}-{serial}"))
     }
@@ -175,4 +174,9 @@ impl Client<'_> {
         let line = format!("{:016x} and the same again\n", self.rng.u64(..));
         format!("{}\n{}", self.next_stamp(), line.repeat(lines))
     }
+}
+
+/// The path of an entry of a directory beneath the root.
+pub(crate) fn join(directory: &str, name: &str) -> String {
+    if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
 }

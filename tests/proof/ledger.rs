@@ -1,4 +1,4 @@
-//! What clients asked for and were answered, and what a file may hold after a cut because of it.
+//! What clients asked for and were answered, and what a file may hold after a crash because of it.
 //!
 //! A file is a register. Each change has a moment at which it was sent and, when it was answered in time, one at which
 //! the client had the answer. A file may hold the content of any change that is not older than another one's answer
@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use toolfs_core::version::Version;
 use toolfs_provider::capability::Durability;
 
-/// What the clients of one volume know.
+/// What the clients of one tree know.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     clock: AtomicU64,
     files: Mutex<BTreeMap<String, File>>,
 }
@@ -36,7 +36,7 @@ struct Change {
 
 /// What a client knows of a change that it asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(crate) enum Fate {
     /// There is no answer, or one that leaves it open.
     Open,
     /// It was acknowledged, at this moment.
@@ -47,14 +47,14 @@ pub(super) enum Fate {
 
 /// A change that was entered before it was sent.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     file: String,
     index: usize,
 }
 
 impl Ledger {
     /// Enters a change that is about to be sent.
-    pub(super) fn send(&self, file: &str, content: Version, what: &str) -> Entry {
+    pub(crate) fn send(&self, file: &str, content: Version, what: &str) -> Entry {
         let mut files = self.files.lock().unwrap();
         let changes = &mut files.entry(file.to_owned()).or_default().changes;
         let sent = self.tick();
@@ -63,12 +63,12 @@ impl Ledger {
     }
 
     /// Enters that a change was acknowledged.
-    pub(super) fn done(&self, entry: &Entry) {
+    pub(crate) fn done(&self, entry: &Entry) {
         self.settle(entry, Fate::Done(self.tick()));
     }
 
     /// Enters that a change was refused, with nothing published.
-    pub(super) fn refused(&self, entry: &Entry) {
+    pub(crate) fn refused(&self, entry: &Entry) {
         self.settle(entry, Fate::Refused);
     }
 
@@ -83,18 +83,18 @@ impl Ledger {
     }
 
     /// The files that there may be.
-    pub(super) fn files(&self) -> Vec<String> {
+    pub(crate) fn files(&self) -> Vec<String> {
         self.files.lock().unwrap().keys().cloned().collect()
     }
 
     /// The files that somebody asked to change since they were last taken stock of.
-    pub(super) fn touched(&self) -> Vec<String> {
+    pub(crate) fn touched(&self) -> Vec<String> {
         let files = self.files.lock().unwrap();
         files.iter().filter(|(_, file)| !file.changes.is_empty()).map(|(name, _)| name.clone()).collect()
     }
 
     /// Whether what was read by a client may be what it is: any content that somebody asked for.
-    pub(super) fn knows(&self, file: &str, content: &Version) -> bool {
+    pub(crate) fn knows(&self, file: &str, content: &Version) -> bool {
         self.files.lock().unwrap().get(file).is_some_and(|file| {
             file.before.as_ref() == Some(content)
                 || file.changes.iter().any(|change| change.content == *content)
@@ -105,7 +105,7 @@ impl Ledger {
     ///
     /// # Errors
     /// What is lost, torn, or there without having been acknowledged.
-    pub(super) fn compare(
+    pub(crate) fn compare(
         &self,
         there: &HashMap<String, Version>,
         promised: Durability,
@@ -121,7 +121,7 @@ impl Ledger {
     }
 
     /// Takes what is there, and is durable, for what there is from now on.
-    pub(super) fn take_stock(&self, there: HashMap<String, Version>) {
+    pub(crate) fn take_stock(&self, there: HashMap<String, Version>) {
         let stock = there
             .into_iter()
             .map(|(name, content)| (name, File { before: Some(content), changes: Vec::new() }));
