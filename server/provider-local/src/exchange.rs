@@ -14,6 +14,7 @@ use toolfs_core::planted::Fault;
 use toolfs_core::target::{FileKind, display_form};
 use toolfs_core::version::Version;
 use toolfs_provider::abort::AbortSignal;
+use toolfs_provider::refusal;
 
 use crate::disk::{Disk, MAX_ATTEMPTS, OpenFile};
 use crate::facts::Facts;
@@ -222,10 +223,15 @@ impl Exchange<'_> {
         if self.ours.inode.is_some_and(|inode| inode != open.facts.inode) {
             return false;
         }
-        let is_quiet = !self.ours.is_sealed || !matches!(Lease::take(open.file.as_fd()), Writers::Some);
-        is_quiet
-            && read::version(self.disk, &open, &AbortSignal::new())
-                .is_ok_and(|version| ContentDigits::of(&version) == self.ours.digits)
+        let writers = if self.ours.is_sealed { Lease::take(open.file.as_fd()) } else { Writers::Unknown };
+        let version = read::version(self.disk, &open, &AbortSignal::new());
+        let is_unchanged = version.is_ok_and(|version| ContentDigits::of(&version) == self.ours.digits);
+        is_unchanged
+            && match writers {
+                Writers::None(lease) => !lease.is_contested(),
+                Writers::Some => false,
+                Writers::Unknown => true,
+            }
     }
 
     /// Keeps what the hidden name holds under a name that says what it is.
@@ -272,10 +278,14 @@ impl Exchange<'_> {
                 let error = fs_error(self.path, "putting a foreign content back", cause);
                 Setback::Failed(with_path(error.with_published(Published::Maybe)))
             }
-            // Somebody writes to ours already, so it had to stay.
+            // Somebody writes to ours already, so it had to stay; or what was displaced was taken away.
             (Setback::Overtaken | Setback::Rescued { .. }, _) if is_ours => {
-                let error = open_for_writing(self.path).with_published(Published::Maybe);
-                Setback::Failed(with_path(error))
+                let error = if name.is_some() {
+                    open_for_writing(self.path)
+                } else {
+                    refusal::keeps_changing(self.path)
+                };
+                Setback::Failed(with_path(error.with_published(Published::Maybe)))
             }
             (Setback::Overtaken | Setback::Rescued { .. }, _) => match name {
                 Some(name) => Setback::Rescued { actual: in_place, rescue_path: self.beside(name) },

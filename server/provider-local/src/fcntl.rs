@@ -58,7 +58,8 @@ fn set_byte_lock(file: BorrowedFd<'_>, offset: u64, kind: c_int) -> Result<(), E
 /// What a lease tells about writers of a file.
 #[derive(Debug)]
 pub(crate) enum Writers<'a> {
-    /// Nobody has it open for writing, and whoever wants to waits until the lease is given back.
+    /// Nobody has it open for writing, and whoever wants to waits until the lease is given back (or, with
+    /// `O_NONBLOCK`, is told to try again).
     None(Lease<'a>),
     /// Somebody has it open for writing.
     Some,

@@ -38,7 +38,7 @@ pub(crate) struct Host {
     instances: OwnedFd,
     instance: Instance,
     /// Locked for as long as this lives.
-    _living: OwnedFd,
+    living: OwnedFd,
     /// Lock files that are open and hold nothing, by file system.
     idle: Mutex<HashMap<u64, Vec<OwnedFd>>>,
 }
@@ -66,7 +66,7 @@ impl Host {
         let locks = own::subdirectory(directory.as_fd(), b"locks", mode).map_err(failed)?;
         let instances = own::subdirectory(directory.as_fd(), b"instances", mode).map_err(failed)?;
         let (instance, living) = register(&instances).map_err(failed)?;
-        Ok(Host { locks, instances, instance, _living: living, idle: Mutex::default() })
+        Ok(Host { locks, instances, instance, living, idle: Mutex::default() })
     }
 
     /// The name of this provider.
@@ -150,6 +150,13 @@ impl Host {
 
     fn idle(&self) -> MutexGuard<'_, HashMap<u64, Vec<OwnedFd>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        // By closing alone it would stay locked for as long as a process that is just being started has a copy of it.
+        let _ = flock(&self.living, FlockOperation::Unlock);
     }
 }
 

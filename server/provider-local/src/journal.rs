@@ -77,6 +77,8 @@ pub(crate) struct Journal {
 struct Slots {
     free: Vec<u64>,
     count: u64,
+    /// Whether something is under way that is not written down.
+    is_incomplete: bool,
 }
 
 impl Journal {
@@ -94,8 +96,8 @@ impl Journal {
         }
     }
 
-    /// Writes down a hidden file that is about to appear. `None` when that failed: the look into its directory finds
-    /// what a crash leaves then.
+    /// Writes down a hidden file that is about to appear. `None` when that failed: then the journal goes, so that nobody
+    /// takes what it says for all that there is, and the look into each directory finds what a crash leaves.
     pub(crate) fn begin(&self, entry: &Entry) -> Option<Slot<'_>> {
         let index = {
             let mut slots = self.slots();
@@ -110,6 +112,10 @@ impl Journal {
             Err(cause) => {
                 tracing::warn!(%cause, "a publication could not be written down before it began");
                 slot.settle();
+                let was_incomplete = std::mem::replace(&mut self.slots().is_incomplete, true);
+                if !was_incomplete {
+                    self.remove(self.instance);
+                }
                 None
             }
         }
@@ -148,11 +154,13 @@ impl Drop for Journal {
     fn drop(&mut self) {
         let is_settled = {
             let slots = self.slots();
-            slots.free.len() as u64 == slots.count
+            slots.free.len() as u64 == slots.count && !slots.is_incomplete
         };
         if is_settled {
             self.remove(self.instance);
         }
+        // By closing alone it would stay locked for as long as a process that is just being started has a copy of it.
+        let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
 
@@ -273,6 +281,18 @@ mod tests {
         assert_eq!(abandoned[0].entries().unwrap(), [entries[0].clone(), entries[2].clone()]);
         assert!(two.abandoned().unwrap().is_empty(), "somebody looks at it already");
         abandoned.into_iter().for_each(Abandoned::remove);
+        assert!(two.abandoned().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_journal_that_lacks_something_is_not_there_for_the_next_start() {
+        let (_directory, handle) = recovery();
+        let one = Journal::open(handle.as_fd(), Instance::new()).unwrap();
+        let two = Journal::open(handle.as_fd(), Instance::new()).unwrap();
+        let too_long = Entry { directory: vec![b'a'; SLOT_BYTES], ..entry(1) };
+        one.begin(&entry(2)).unwrap();
+        assert!(one.begin(&too_long).is_none() && one.begin(&too_long).is_none());
+        drop(one);
         assert!(two.abandoned().unwrap().is_empty());
     }
 

@@ -7,7 +7,8 @@
 //!
 //! A crash can come at any moment, here too. Each hidden name holds one of: our content before the exchange or after it
 //! was taken back, or the expected content, which are removed; or a foreign content, which one step puts back, or
-//! renames. A directory that was made for a new file and is empty stays: nobody can tell whose it is.
+//! renames. A directory that was made for a new file and is empty stays: nobody can tell whose it is. So does, under a
+//! rescue name, what a power cut made of a content that was not made durable: it is neither of the two.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

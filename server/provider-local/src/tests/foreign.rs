@@ -147,6 +147,57 @@ async fn what_a_third_party_moved_meanwhile_is_kept_under_a_rescue_name() {
     assert_eq!(bench.names().len(), 2);
 }
 
+/// Two more come while the first one's content is put back: the newest is in the place at the end, and none is lost.
+#[tokio::test]
+async fn the_newest_of_three_foreign_contents_ends_in_the_place() {
+    let bench = Bench::new();
+    bench.put("f", "seen");
+    let path = bench.root.join("f");
+    let mut turn = 0;
+    bench.at_steps(move |due| {
+        match (due, turn) {
+            (Step::Exchange, 0) => replace(&path, "first"),
+            (Step::TakeBack, 1) => replace(&path, "second"),
+            (Step::TakeBack, 2) => replace(&path, "third"),
+            _ => return Ok(()),
+        }
+        turn += 1;
+        Ok(())
+    });
+    let error = bench.write("f", "ours", guarded("seen")).await.unwrap_err();
+    assert_stale(&error, Some("third"));
+    assert_eq!(bench.get("f").as_deref(), Some("third"));
+    // The third one replaced the first, which had been put back by then: its writer gave it up.
+    assert_eq!(fs::read_to_string(error.rescue_path().unwrap()).unwrap(), "second");
+    assert_eq!(bench.names().len(), 2);
+}
+
+#[tokio::test]
+async fn mode_and_attributes_that_change_at_the_last_moment_are_kept() {
+    use std::os::unix::fs::PermissionsExt;
+    let bench = Bench::new();
+    bench.put("f", "seen");
+    let path = bench.root.join("f");
+    let set = |path: &Path, name: &str, value: &str| {
+        rustix::fs::setxattr(path, name, value.as_bytes(), rustix::fs::XattrFlags::empty()).unwrap();
+    };
+    let long = "1".repeat(1000);
+    set(&path, "user.before", &long);
+    let changed = path.clone();
+    bench.once_at(Step::Exchange, move || {
+        set(&changed, "user.meanwhile", "2");
+        fs::set_permissions(&changed, fs::Permissions::from_mode(0o640)).unwrap();
+    });
+    bench.write("f", "ours", guarded("seen")).await.unwrap();
+    assert_eq!(bench.get("f").as_deref(), Some("ours"));
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o640);
+    for (name, value) in [("user.before", long.as_str()), ("user.meanwhile", "2")] {
+        let mut kept = [0; 2048];
+        let length = rustix::fs::getxattr(&path, name, &mut kept).unwrap();
+        assert_eq!(&kept[..length], value.as_bytes(), "{name}");
+    }
+}
+
 #[tokio::test]
 async fn a_creation_that_is_overtaken_never_replaces() {
     for named in [false, true] {

@@ -3,9 +3,10 @@
 use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
-use toolfs_core::error::{Code, ErrorKind};
+use toolfs_core::error::{Code, ErrorKind, Published};
 use toolfs_core::guard::WriteGuard;
 use toolfs_core::version::Version;
+use toolfs_provider::operation::OperationId;
 
 use super::*;
 use crate::facts::file_system;
@@ -226,6 +227,44 @@ async fn the_next_start_follows_the_journal_to_what_was_under_way() {
     for own in ["runtime/instances", "recovery/publications"] {
         assert_eq!(fs::read_dir(base.join(own)).unwrap().count(), 1, "{own}");
     }
+}
+
+/// Ours is in the place after the crash, and the repetition must not take that for the effect: it was to be taken back.
+#[tokio::test]
+async fn a_repetition_after_a_crash_does_not_count_what_is_yet_to_be_taken_back() {
+    let mut bench = Bench::with_host(|options| {
+        let base = options.runtime.as_ref().unwrap().parent().unwrap().to_owned();
+        options.operations = Some(base.join("records"));
+    });
+    bench.put("f", "old");
+    let request = WriteTextRequest {
+        target: bench.key("f").await,
+        content: Bytes::from_static(b"ours"),
+        guard: WriteGuard::Unconditional,
+        want_diff: false,
+        operation_id: Some(OperationId::parse("once").unwrap()),
+    };
+    let path = bench.root.join("f");
+    bench.at_steps(move |due| {
+        if due == Step::Exchange {
+            fs::write(path.with_extension("new"), "theirs").unwrap();
+            fs::rename(path.with_extension("new"), &path).unwrap();
+        }
+        assert!(due != Step::Verify, "the crash of this test");
+        Ok(())
+    });
+    let abort = AbortSignal::new();
+    let crash = AssertUnwindSafe(bench.provider.write_text(&abort, request.clone())).catch_unwind().await;
+    assert!(crash.is_err());
+    end(&mut bench);
+    // Without the journal: what the look before the first mutation finds must be enough.
+    bench.options.recovery = None;
+    bench.provider = bench.another();
+    assert_eq!(bench.get("f").as_deref(), Some("ours"));
+    let error = bench.provider.write_text(&abort, request).await.unwrap_err();
+    assert_eq!(error.published(), Published::Maybe, "{error:?}");
+    assert_eq!(bench.get("f").as_deref(), Some("theirs"));
+    assert_eq!(bench.names(), ["f"]);
 }
 
 #[tokio::test]
