@@ -1,7 +1,8 @@
 //! What a new content takes over from the file that it replaces: mode, owner, access control list, user attributes.
 //!
 //! Set-user-id, set-group-id and file capabilities are dropped, as the kernel does when an unprivileged process
-//! writes. Labels that the system itself assigns (`security.selinux`, `trusted.*`) are left to it.
+//! writes. What cannot be kept (the owner, the group, a list that the file system refuses) is told, and the mode is made
+//! narrower where keeping it would let somebody do more than before. Labels that the system itself assigns (`security.selinux`, `trusted.*`) are left to it.
 
 use std::os::fd::BorrowedFd;
 
@@ -11,6 +12,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use toolfs_core::notice::NoticeKind;
 
+use crate::access_list::AccessList;
 use crate::facts::Facts;
 use crate::place::Manner;
 use crate::remark::Remarks;
@@ -23,7 +25,10 @@ const MAX_XATTR_BYTES: usize = 64 << 10;
 const USUAL_XATTR_BYTES: usize = 512;
 
 const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
+const DEFAULT_LIST: &[u8] = b"system.posix_acl_default";
 const CAPABILITY: &[u8] = b"security.capability";
+/// The mode that a new file is asked for with.
+const NEW_FILE: u32 = 0o666;
 /// Set-user-id and set-group-id.
 pub(crate) const PRIVILEGE_BITS: u32 = 0o6000;
 
@@ -100,7 +105,8 @@ fn of_any_size(mut read: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Resul
 /// Gives `new` what `old` has.
 ///
 /// # Errors
-/// When the mode cannot be set, which would show content to the wrong people. The rest becomes a remark.
+/// When the mode cannot be set, which would show content to the wrong people. The rest becomes a remark; what cannot
+/// be kept never lets anybody do more than before.
 pub(crate) fn take_over(
     old: BorrowedFd<'_>,
     facts: &Facts,
@@ -108,15 +114,37 @@ pub(crate) fn take_over(
     remarks: &mut Remarks,
 ) -> Result<(), Errno> {
     let made = root::facts(new)?;
-    let mut mode = facts.mode & !PRIVILEGE_BITS;
     // The owner goes first: changing it clears mode bits.
+    let mut is_group_kept = true;
     if (made.uid, made.gid) != (facts.uid, facts.gid) && !keep_owner(new, facts) {
         remarks.add(NoticeKind::OwnershipNotKept, "owner or group could not be kept");
-        if root::facts(new)?.gid != facts.gid {
-            mode = without_group(mode);
-        }
+        is_group_kept = root::facts(new)?.gid == facts.gid;
     }
-    if !keep_attributes(old, new) {
+    let mut mode = facts.mode & !PRIVILEGE_BITS;
+    let are_kept = keep_user_attributes(old, new);
+    let is_list_kept = match access_list(old) {
+        Listed::None => {
+            // The directory may have given the new file one by default.
+            let removed = fremovexattr(new, ACCESS_LIST);
+            if !is_group_kept {
+                mode = without_group(mode);
+            }
+            !matches!(removed, Err(cause) if !is_absence(cause))
+        }
+        Listed::Some(list) => {
+            let list = if is_group_kept { list } else { list.without_group() };
+            let is_set = fsetxattr(new, ACCESS_LIST, &list.to_bytes(), XattrFlags::empty()).is_ok();
+            let permissions = if is_set { list.mode() } else { list.mode_without_list() };
+            mode = mode & !0o777 | permissions;
+            is_set
+        }
+        // Whom it shut out cannot be told, so nobody but the owner is let in.
+        Listed::Unknown => {
+            mode &= !0o077;
+            false
+        }
+    };
+    if !(are_kept && is_list_kept) {
         remarks.add(
             NoticeKind::AttributesNotKept,
             "access control list or extended attributes could not be kept",
@@ -126,9 +154,28 @@ pub(crate) fn take_over(
     fchmod(new, Mode::from_raw_mode(mode))
 }
 
-/// A mode for a file whose group could not be kept: the group that it has now may do no more than everybody may.
+/// Gives a new file that was made for its owner only what the kernel gives a new file in `directory`.
+pub(crate) fn give_to_new_file(
+    new: BorrowedFd<'_>,
+    directory: BorrowedFd<'_>,
+    umask: Mode,
+) -> Result<(), Errno> {
+    match read_list(directory, DEFAULT_LIST) {
+        Listed::Some(default) => {
+            let list = default.of_new_file(NEW_FILE);
+            fsetxattr(new, ACCESS_LIST, &list.to_bytes(), XattrFlags::empty())?;
+            fchmod(new, Mode::from_raw_mode(list.mode()))
+        }
+        Listed::None => fchmod(new, Mode::from_raw_mode(NEW_FILE).difference(umask)),
+        Listed::Unknown => Ok(()),
+    }
+}
+
+/// A mode for a file whose group could not be kept: the group that it has now may do no more than everybody may, and
+/// everybody no more than the group of before could, which is a part of everybody now.
 fn without_group(mode: u32) -> u32 {
-    mode & !0o070 | mode & (mode & 0o007) << 3
+    let both = (mode >> 3) & mode & 0o007;
+    mode & !0o077 | both << 3 | both
 }
 
 fn keep_owner(new: BorrowedFd<'_>, facts: &Facts) -> bool {
@@ -141,24 +188,40 @@ fn keep_owner(new: BorrowedFd<'_>, facts: &Facts) -> bool {
     root::facts(new).is_ok_and(|made| (made.uid, made.gid) == (facts.uid, facts.gid))
 }
 
-fn keep_attributes(old: BorrowedFd<'_>, new: BorrowedFd<'_>) -> bool {
+/// What is known of a list.
+enum Listed {
+    None,
+    Some(AccessList),
+    /// There may be one, and what it says is not known.
+    Unknown,
+}
+
+fn access_list(file: BorrowedFd<'_>) -> Listed {
+    read_list(file, ACCESS_LIST)
+}
+
+fn read_list(file: BorrowedFd<'_>, name: &[u8]) -> Listed {
+    match of_any_size(|room| fgetxattr(file, name, room)) {
+        Ok(value) => AccessList::parse(&value).map_or(Listed::Unknown, Listed::Some),
+        Err(cause) if is_absence(cause) => Listed::None,
+        Err(_) => Listed::Unknown,
+    }
+}
+
+/// Whether an answer says that there is no such attribute; a file system without attributes has none to lose.
+fn is_absence(cause: Errno) -> bool {
+    matches!(cause, Errno::NODATA | Errno::OPNOTSUPP | Errno::NOSYS)
+}
+
+fn keep_user_attributes(old: BorrowedFd<'_>, new: BorrowedFd<'_>) -> bool {
     let list = match of_any_size(|room| flistxattr(old, room)) {
         Ok(list) => list,
-        // A file system without attributes has none to lose.
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => return true,
-        Err(_) => return false,
+        Err(cause) => return is_absence(cause),
     };
+    let names = list.split(|&byte| byte == 0).filter(|name| name.starts_with(b"user."));
     let mut all_kept = true;
-    let mut has_access_list = false;
-    for name in list.split(|&byte| byte == 0) {
-        has_access_list |= name == ACCESS_LIST;
-        if name.starts_with(b"user.") || name == ACCESS_LIST {
-            all_kept &= copy_attribute(old, new, name);
-        }
-    }
-    if !has_access_list {
-        // The directory may have given the new file one by default.
-        let _ = fremovexattr(new, ACCESS_LIST);
+    for name in names {
+        all_kept &= copy_attribute(old, new, name);
     }
     all_kept
 }
@@ -174,9 +237,15 @@ mod tests {
 
     #[test]
     fn another_group_gains_nothing_from_a_mode_that_was_meant_for_the_first() {
-        for (mode, expected) in
-            [(0o660, 0o600), (0o664, 0o644), (0o775, 0o755), (0o604, 0o604), (0o777, 0o777)]
-        {
+        for (mode, expected) in [
+            (0o660, 0o600),
+            (0o664, 0o644),
+            (0o775, 0o755),
+            (0o777, 0o777),
+            (0o1666, 0o1666),
+            // The group of before was shut out, and is a part of everybody now.
+            (0o604, 0o600),
+        ] {
             assert_eq!(without_group(mode), expected, "{mode:o}");
         }
     }

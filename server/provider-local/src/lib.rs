@@ -13,6 +13,7 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("the local disk provider of toolfs needs Linux 5.6 or later: build and run the server there");
 
+mod access_list;
 mod attribute;
 mod disk;
 mod edit;

@@ -106,6 +106,7 @@ pub(crate) fn create(
         Err(error) => return Err(error.into()),
     };
     temporary.write(content, abort, &place.path)?;
+    temporary.give_new_mode().map_err(|cause| fs_error(&place.path, "giving it its mode", cause))?;
     temporary.sync(&place.path)?;
     disk.before(Step::Publish).map_err(failed)?;
     abort.check().map_err(|error| error.with_path(&place.path))?;

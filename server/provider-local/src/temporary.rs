@@ -15,6 +15,7 @@ use toolfs_core::planted::Fault;
 use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::capability::Durability;
 
+use crate::attribute::give_to_new_file;
 use crate::disk::Disk;
 use crate::io_error::{CREATING, fs_error};
 use crate::journal::{Entry, Slot};
@@ -72,7 +73,7 @@ impl Drop for Named<'_> {
 
 impl<'a> Temporary<'a> {
     /// Makes a file in `directory`. The kernel takes the umask, or the directory's default access list, from
-    /// `mode`.
+    /// `mode`. A file that others can see under its name is its owner's alone, whatever `mode` says.
     pub(crate) fn create(
         disk: &'a Disk,
         directory: BorrowedFd<'a>,
@@ -96,10 +97,7 @@ impl<'a> Temporary<'a> {
             let named = begin(disk, directory, place, hidden);
             match create_new(directory, &hidden.name(), Mode::RUSR | Mode::WUSR) {
                 Ok(file) => {
-                    let made = Temporary { disk, directory, file, place: Some(place), named: Some(named) };
-                    let mode = mode.difference(disk.umask);
-                    rustix::fs::fchmod(&made.file, mode).map_err(failed)?;
-                    return Ok(made);
+                    return Ok(Temporary { disk, directory, file, place: Some(place), named: Some(named) });
                 }
                 Err(Errno::EXIST) => named.gone(),
                 Err(cause) => {
@@ -131,6 +129,14 @@ impl<'a> Temporary<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Gives a whole file the mode of a new one, where it did not get that when it was made.
+    pub(crate) fn give_new_mode(&self) -> Result<(), Errno> {
+        match &self.named {
+            Some(_) => give_to_new_file(self.file.as_fd(), self.directory, self.disk.umask),
+            None => Ok(()),
+        }
     }
 
     /// Makes content, mode and owner durable, as far as the server was told to.

@@ -9,15 +9,15 @@ use toolfs_core::notice::NoticeKind;
 
 use super::*;
 
-fn mode(bench: &Bench, path: &str) -> u32 {
+pub(super) fn mode(bench: &Bench, path: &str) -> u32 {
     fs::metadata(bench.root.join(path)).unwrap().mode() & 0o7777
 }
 
-fn set_mode(bench: &Bench, path: &str, mode: u32) {
+pub(super) fn set_mode(bench: &Bench, path: &str, mode: u32) {
     fs::set_permissions(bench.root.join(path), fs::Permissions::from_mode(mode)).unwrap();
 }
 
-fn kinds(report: &WriteReport) -> Vec<NoticeKind> {
+pub(super) fn kinds(report: &WriteReport) -> Vec<NoticeKind> {
     report.notices.iter().map(|notice| notice.kind).collect()
 }
 

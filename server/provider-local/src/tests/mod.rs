@@ -6,6 +6,7 @@
     reason = "the tests change the disk from outside, and their clock is the host's"
 )]
 
+mod access;
 mod confinement;
 mod copies;
 mod foreign;
@@ -149,6 +150,16 @@ impl Bench {
             options.recovery = Some(base.join("recovery"));
             change(options);
         })
+    }
+
+    /// The same, with a root that every user may write.
+    pub(super) fn with_open_directory() -> Bench {
+        use std::os::unix::fs::PermissionsExt;
+        let bench = Bench::new();
+        for directory in [bench.root.parent().unwrap(), &bench.root] {
+            fs::set_permissions(directory, fs::Permissions::from_mode(0o777)).unwrap();
+        }
+        bench
     }
 
     pub(super) fn put(&self, path: &str, content: &str) {
