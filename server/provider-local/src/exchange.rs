@@ -99,8 +99,14 @@ pub(crate) enum TakenBack {
 }
 
 impl Exchange<'_> {
-    /// Publishes ours, and verifies that it displaced `expected`.
-    pub(crate) fn run(&self, root: &Root, expected: &Version) -> Result<Displaced, Refused> {
+    /// Publishes ours, and verifies that it displaced `expected`, and that the directory `is_still` where the path
+    /// leads. Where names cannot be exchanged, there is nothing to verify any more.
+    pub(crate) fn run(
+        &self,
+        root: &Root,
+        expected: &Version,
+        is_still: &dyn Fn() -> bool,
+    ) -> Result<Displaced, Refused> {
         let ours_again = |setback| Refused { setback, left: Left::Ours };
         if !root.exchange.load(Ordering::Relaxed) {
             return self.replace_plainly().map_err(ours_again);
@@ -119,11 +125,11 @@ impl Exchange<'_> {
             self.remove_displaced();
             return Ok(Displaced::NotKept);
         }
-        self.verify(expected)
+        self.verify(expected, is_still)
     }
 
     /// Looks at what was displaced, and takes the exchange back when it is not what was expected.
-    fn verify(&self, expected: &Version) -> Result<Displaced, Refused> {
+    fn verify(&self, expected: &Version, is_still: &dyn Fn() -> bool) -> Result<Displaced, Refused> {
         let open = match self.open_displaced() {
             Ok(Some(open)) => open,
             Ok(None) => return Err(self.undo(Setback::Overtaken)),
@@ -147,6 +153,7 @@ impl Exchange<'_> {
         let is_contested = matches!(&writers, Writers::None(lease) if lease.is_contested());
         let refused = match verdict {
             Ok(()) if is_contested => Some(self.undo(open_for_writing(self.path).into())),
+            Ok(()) if !is_still() => Some(self.undo(Setback::Elsewhere)),
             Ok(()) => None,
             Err(setback) => Some(self.undo(setback)),
         };

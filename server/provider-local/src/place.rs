@@ -184,6 +184,12 @@ impl Place {
 
     /// Whether `directory`, which the target is in, is still where the location says. It may have been moved since
     /// it was opened, even out of the root.
+    ///
+    /// A publication asks this before its atomic step and once more after it, and takes the step back when the answer
+    /// is no. So what it reports as published was, at a moment after it was published, where the path leads, beneath
+    /// the root. Who may move a directory can move it with all that is in it a moment later, as ever; and who moves it
+    /// between the two looks sees the new content, or a new file, in it for that moment. Nothing that the directory
+    /// had is lost by that, and nothing is read from where it went.
     pub(crate) fn is_still(&self, directory: BorrowedFd<'_>) -> bool {
         if Fault::ResolveTrustsRealpath.is_planted() {
             return true;

@@ -137,7 +137,6 @@ impl LocalProvider {
         let (journal, copies) = match &options.recovery {
             Some(directory) => {
                 let (journal, copies) = open_recovery(directory, instance, &roots)?;
-                rewrite::recover(&copies, &roots, options.durability);
                 (Some(journal), Some(copies))
             }
             None => (None, None),
@@ -163,6 +162,7 @@ impl LocalProvider {
             #[cfg(test)]
             hook: std::sync::Mutex::new(None),
         };
+        rewrite::recover(&disk);
         recover::at_start(&disk);
         Ok(LocalProvider(Arc::new(disk)))
     }

@@ -8,7 +8,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-use rustix::fs::{AtFlags, Mode, OFlags, fsync, statat};
+use rustix::fs::{AtFlags, Mode, OFlags, fsync, statat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 use toolfs_core::error::{Code, FsError, Published, Result};
 use toolfs_core::notice::{Notice, NoticeKind};
@@ -113,16 +113,35 @@ pub(crate) fn create(
     if !place.is_still(directory) {
         return Err(Setback::Elsewhere);
     }
+    disk.before(Step::Link).map_err(failed)?;
     match temporary.publish_new(&place.name) {
         Ok(()) => {}
         Err(Errno::EXIST) => return Err(Setback::Overtaken),
         Err(Errno::NOENT) => return Err(Setback::Elsewhere),
         Err(cause) => return Err(failed(cause).into()),
     }
+    if !place.is_still(directory) {
+        withdraw(&temporary, place, directory);
+        return Err(Setback::Elsewhere);
+    }
     drop(temporary);
     let not_durable = settle(disk, place, directory, Some(&parents));
     parents.keep();
     Ok(Effect { notices: Vec::new(), not_durable })
+}
+
+/// Takes a creation back whose directory was moved away in the last moment: unless the name is somebody else's by now.
+fn withdraw(temporary: &Temporary<'_>, place: &Place, directory: BorrowedFd<'_>) {
+    let named = statat(directory, place.name.as_slice(), AtFlags::SYMLINK_NOFOLLOW);
+    let named = named.map(|stat| Facts::from(&stat).inode);
+    let made = root::facts(&temporary.file).map(|facts| facts.inode);
+    let removed = match named == made {
+        true => unlinkat(directory, place.name.as_slice(), AtFlags::empty()),
+        false => Ok(()),
+    };
+    if let Err(cause) = removed {
+        tracing::warn!(%cause, "a new file in a directory that was moved away could not be removed");
+    }
 }
 
 /// What a replacement is based on.
@@ -187,7 +206,8 @@ pub(crate) fn replace(
     // From here on the name may hold somebody else's content, which a drop must not remove.
     let named = temporary.disown();
     let mut not_durable = None;
-    match turn.until_verdict(|| exchange.run(&place.location.root, basis.version)) {
+    let is_still = || place.is_still(directory);
+    match turn.until_verdict(|| exchange.run(&place.location.root, basis.version, &is_still)) {
         Ok(Displaced::Expected(displaced)) => {
             if Snapshot::of(displaced.file.as_fd(), &displaced.facts) != taken {
                 not_durable = keep_up(&displaced, &temporary, place, &mut remarks);

@@ -27,6 +27,8 @@ pub(crate) enum Step {
     Name,
     /// Putting it in its place.
     Publish,
+    /// Giving a new file its name, after the last look at its directory.
+    Link,
     /// Exchanging names, after the last look at what is to be replaced.
     Exchange,
     /// Looking at what was displaced.
@@ -59,7 +61,7 @@ pub(crate) enum Step {
 
 #[cfg(test)]
 impl Step {
-    pub(crate) const ALL: [Step; 23] = [
+    pub(crate) const ALL: [Step; 24] = [
         Step::Access,
         Step::Record,
         Step::MakeParent,
@@ -69,6 +71,7 @@ impl Step {
         Step::Sync,
         Step::Name,
         Step::Publish,
+        Step::Link,
         Step::Exchange,
         Step::Verify,
         Step::TakeBack,

@@ -9,21 +9,29 @@ use std::sync::Arc;
 
 use rustix::fs::{AtFlags, Dir, OFlags, RenameFlags, fsync, renameat_with, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
+use toolfs_core::error::Result as FsResult;
 use toolfs_core::planted::Fault;
 use toolfs_core::target::{FileKind, display_form};
+use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::capability::Durability;
 
 use super::copy::{Copy, CopyStore, Left, RESCUE, read_at};
 use super::judge::{BLOCK_BYTES, Judge, Verdict};
 use super::put_back;
+use crate::disk::Disk;
+use crate::host::{HostLock, Spot};
+use crate::io_error::fs_error;
 use crate::location::{Location, join, strip_path};
 use crate::root::{self, Root};
+
+const RECOVERING: &str = "putting it back after a crash";
 
 /// How many blocks are compared at once.
 const BLOCKS: usize = 32;
 
 /// Looks at every copy that a dead server left. What cannot be settled is told to the log and stays.
-pub(crate) fn recover(store: &CopyStore, roots: &[Arc<Root>], durability: Durability) {
+pub(crate) fn recover(disk: &Disk) {
+    let Some(store) = &disk.copies else { return };
     if Fault::RecoverNothing.is_planted() {
         return;
     }
@@ -35,9 +43,9 @@ pub(crate) fn recover(store: &CopyStore, roots: &[Arc<Root>], durability: Durabi
         }
     };
     for name in names.iter().filter(|name| !name.starts_with(RESCUE)) {
-        if let Err(cause) = settle(store, roots, durability, name) {
+        if let Err(error) = settle(disk, store, name) {
             let copy = display_form(name);
-            tracing::warn!(%cause, copy, "the copy of a file that was being rewritten cannot be settled now");
+            tracing::warn!(?error, copy, "the copy of a file that was being rewritten cannot be settled now");
         }
     }
 }
@@ -53,62 +61,75 @@ fn names(store: &CopyStore) -> Result<Vec<Vec<u8>>, Errno> {
     Ok(names)
 }
 
-fn settle(store: &CopyStore, roots: &[Arc<Root>], durability: Durability, name: &[u8]) -> Result<(), Errno> {
-    let copy = match Copy::open(store, name)? {
+fn settle(disk: &Disk, store: &CopyStore, name: &[u8]) -> FsResult<()> {
+    let failed = |cause: Errno| fs_error(&display_form(name), RECOVERING, cause);
+    let copy = match Copy::open(store, name).map_err(failed)? {
         Left::Whole(copy) => copy,
-        Left::Partial => return unlinkat(&store.directory, name, AtFlags::empty()),
+        Left::Partial => return unlinkat(&store.directory, name, AtFlags::empty()).map_err(failed),
         Left::InUse => return Ok(()),
         Left::Damaged => {
             tracing::warn!(copy = display_form(name), "what is no whole copy is kept aside");
-            return keep(store, name);
+            return keep(store, name).map_err(failed);
         }
     };
-    let Some(target) = find(&copy, roots)? else { return Ok(()) };
-    match judge(&copy, &target)? {
+    let Some(location) = location(&copy, &disk.roots) else { return Ok(()) };
+    let path = location.display();
+    let failed = |cause: Errno| fs_error(&path, RECOVERING, cause);
+    let _turn = turn(disk, &location).map_err(|error| error.with_path(&path))?;
+    let Some(target) = open(&copy, &location).map_err(failed)? else {
+        let copy = display_form(&copy.name);
+        tracing::warn!(path, copy, "a file that was being rewritten is not in its place; its copy waits");
+        return Ok(());
+    };
+    match judge(&copy, &target).map_err(failed)? {
         Verdict::Old | Verdict::New => {}
         Verdict::HalfDone => {
-            put_back(&copy, &target)?;
-            let path = display_form(&copy.head.relative);
+            put_back(&copy, &target).map_err(failed)?;
             tracing::warn!(path, "a file that a crash left half rewritten has its old content again");
         }
         Verdict::Foreign => {
-            let (path, copy) = (display_form(&copy.head.relative), display_form(name));
+            let copy = display_form(name);
             tracing::warn!(path, copy, "somebody else changed a half rewritten file; its copy is kept aside");
-            return keep(store, name);
+            return keep(store, name).map_err(failed);
         }
     }
-    match durability {
+    match disk.durability {
         // Before the copy goes, the disk must have what memory has.
-        Durability::Full | Durability::Data => retry_on_intr(|| fsync(&target))?,
+        Durability::Full | Durability::Data => retry_on_intr(|| fsync(&target)).map_err(failed)?,
         Durability::None => {}
     }
-    copy.remove(store, durability)
+    copy.remove(store, disk.durability).map_err(failed)
 }
 
-/// Opens the file that a copy is of; `None` when it is not served here, or not in its place.
-fn find(copy: &Copy, roots: &[Arc<Root>]) -> Result<Option<OwnedFd>, Errno> {
-    // The roots may be others than those that it was made under.
+/// Where the file of a copy is; `None` when no root that is served holds it. The roots may be others than those that
+/// the copy was made under.
+fn location(copy: &Copy, roots: &[Arc<Root>]) -> Option<Location> {
     let real = join(&copy.head.root, &copy.head.relative);
     let served = roots.iter().filter_map(|root| Some((root, strip_path(&root.real, &real)?)));
-    let Some((root, relative)) = served.max_by_key(|(root, _)| root.real.len()) else { return Ok(None) };
+    let (root, relative) = served.max_by_key(|(root, _)| root.real.len())?;
     let location = Location { root: root.clone(), relative: relative.to_vec(), wants_directory: false };
-    let is_path = Location::from_key(roots, &location.key()).is_ok();
+    Location::from_key(roots, &location.key()).ok()
+}
+
+/// Waits for the turn with a file among the servers of this host, as far as its directory is there.
+fn turn<'a>(disk: &'a Disk, location: &Location) -> FsResult<Option<HostLock<'a>>> {
+    let (Some(host), Some((parent, name))) = (&disk.host, location.split()) else { return Ok(None) };
+    let directory = location.root.open_exact(parent, OFlags::PATH | OFlags::DIRECTORY);
+    let Ok(facts) = directory.and_then(root::facts) else { return Ok(None) };
+    let spot = Spot { directory: facts.inode, name };
+    host.lock(&spot, &location.display(), &AbortSignal::new()).map(Some)
+}
+
+/// Opens the file of a copy; `None` when it is not in its place.
+fn open(copy: &Copy, location: &Location) -> Result<Option<OwnedFd>, Errno> {
     let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let found = match is_path {
-        true => root.open_exact(&location.relative, flags),
-        false => Err(Errno::NOENT),
-    };
-    let is_it = |file: &OwnedFd| {
-        let facts = root::facts(file);
-        facts.is_ok_and(|facts| facts.kind == FileKind::Regular && facts.inode.1 == copy.head.inode)
-    };
-    match found {
-        Ok(file) if is_it(&file) => Ok(Some(file)),
-        Ok(_) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ISDIR | Errno::NXIO) => {
-            let (path, copy) = (display_form(&copy.head.relative), display_form(&copy.name));
-            tracing::warn!(path, copy, "a file that was being rewritten is not in its place; its copy waits");
-            Ok(None)
+    match location.root.open_exact(&location.relative, flags) {
+        Ok(file) => {
+            let facts = root::facts(&file)?;
+            let is_it = facts.kind == FileKind::Regular && facts.inode.1 == copy.head.inode;
+            Ok(is_it.then_some(file))
         }
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ISDIR | Errno::NXIO) => Ok(None),
         Err(cause) => Err(cause),
     }
 }

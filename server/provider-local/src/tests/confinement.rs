@@ -95,7 +95,15 @@ async fn a_walk_through_a_swapped_directory_never_leads_out() {
 /// The directory is moved out of the root after it was opened, and another one takes its name.
 #[tokio::test]
 async fn a_directory_that_was_moved_away_gets_no_new_file() {
-    for existing in [false, true] {
+    for (existing, step) in [
+        (false, Step::Create),
+        (false, Step::Publish),
+        (false, Step::Link),
+        (true, Step::Create),
+        (true, Step::Publish),
+        (true, Step::Exchange),
+        (true, Step::Verify),
+    ] {
         let bench = Bench::new();
         let outside = bench.root.parent().unwrap().join("moved");
         bench.put("d/other", "x");
@@ -103,14 +111,79 @@ async fn a_directory_that_was_moved_away_gets_no_new_file() {
             bench.put("d/f", "old");
         }
         let (directory, moved) = (bench.root.join("d"), outside.clone());
-        bench.once_at(Step::Publish, move || {
+        bench.once_at(step, move || {
             fs::rename(&directory, &moved).unwrap();
             fs::create_dir(&directory).unwrap();
         });
         bench.write("d/f", "new", WriteGuard::Unconditional).await.unwrap();
-        assert_eq!(bench.get("d/f").as_deref(), Some("new"), "it lands where the path leads");
-        assert_eq!(fs::read_to_string(outside.join("f")).ok().as_deref(), existing.then_some("old"));
-        assert_eq!(fs::read_dir(&outside).unwrap().count(), 1 + usize::from(existing), "no litter");
+        assert_eq!(bench.get("d/f").as_deref(), Some("new"), "{step:?}: it lands where the path leads");
+        assert_eq!(
+            fs::read_to_string(outside.join("f")).ok().as_deref(),
+            existing.then_some("old"),
+            "{step:?}"
+        );
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 1 + usize::from(existing), "{step:?}: no litter");
+    }
+}
+
+/// Somebody else's file has the name in the moved directory by the time that ours is to be taken back.
+#[tokio::test]
+async fn a_creation_that_is_taken_back_removes_nothing_but_its_own_file() {
+    let bench = Bench::new();
+    let outside = bench.root.parent().unwrap().join("moved");
+    bench.put("d/other", "x");
+    let (directory, moved) = (bench.root.join("d"), outside.clone());
+    bench.at_steps(move |due| {
+        if due == Step::Link && !moved.exists() {
+            fs::rename(&directory, &moved).unwrap();
+            fs::write(moved.join("f"), "theirs").unwrap();
+            fs::create_dir(&directory).unwrap();
+        }
+        Ok(())
+    });
+    bench.write("d/f", "new", WriteGuard::Unconditional).await.unwrap();
+    assert_eq!(fs::read_to_string(outside.join("f")).unwrap(), "theirs");
+    assert_eq!(bench.get("d/f").as_deref(), Some("new"));
+}
+
+/// A parent becomes a link to a place outside, whatever the step: nothing outside is read, made or changed.
+#[tokio::test]
+async fn a_parent_that_becomes_a_way_out_at_any_step_leads_nowhere() {
+    for step in Step::ALL {
+        for existing in [false, true] {
+            let bench = Bench::with_copies(|_| {});
+            let base = bench.root.parent().unwrap().to_owned();
+            let (outside, aside) = (base.join("outside"), base.join("root/aside"));
+            fs::create_dir(&outside).unwrap();
+            fs::write(outside.join("f"), CANARY).unwrap();
+            bench.put("d/other", "x");
+            if existing {
+                bench.put("d/f", "old");
+            }
+            let (directory, target, there) = (bench.root.join("d"), outside.clone(), aside.clone());
+            bench.once_at(step, move || {
+                fs::rename(&directory, &there).unwrap();
+                symlink(&target, &directory).unwrap();
+            });
+            let result = bench.write("d/f", "new", WriteGuard::Unconditional).await;
+            assert_eq!(fs::read_to_string(outside.join("f")).unwrap(), CANARY, "{step:?}");
+            assert_eq!(fs::read_dir(&outside).unwrap().count(), 1, "{step:?}");
+            match result {
+                // It had happened before the swap.
+                Ok(_) => {
+                    let content = fs::read_to_string(
+                        if aside.exists() { aside } else { bench.root.join("d") }.join("f"),
+                    );
+                    assert_eq!(content.unwrap(), "new", "{step:?}");
+                }
+                Err(error) => {
+                    assert_eq!(error.code(), Code::SandboxDenied, "{step:?} {error:?}");
+                    let left = fs::read_to_string(aside.join("f")).ok();
+                    assert_eq!(left.as_deref(), existing.then_some("old"), "{step:?}");
+                    assert_eq!(fs::read_dir(aside).unwrap().count(), 1 + usize::from(existing), "{step:?}");
+                }
+            }
+        }
     }
 }
 

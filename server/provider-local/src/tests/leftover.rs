@@ -62,7 +62,7 @@ async fn a_creation_that_fails_at_any_step_leaves_nothing() {
             }
         }
     }
-    assert_eq!(reached, 2 * ERRNOS.len() * 5, "parent, create, write, sync, publish");
+    assert_eq!(reached, 2 * ERRNOS.len() * 6, "parent, create, write, sync, publish, link");
 }
 
 #[tokio::test]

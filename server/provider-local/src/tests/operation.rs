@@ -180,7 +180,7 @@ async fn a_stop_at_any_step_leaves_one_effect_after_a_repetition() {
         }
     }
     // A creation has 7 steps, parents add 1, a replacement has 13.
-    assert_eq!(reached, 7 + 8 + 3 * 13);
+    assert_eq!(reached, 8 + 9 + 3 * 13);
 }
 
 const CHILD_ROOT: &str = "TOOLFS_TEST_KILLED_ROOT";
@@ -209,7 +209,7 @@ async fn a_kill_at_any_step_leaves_one_effect_after_a_repetition() {
             mutation.repeat_after_crash(&bench.root, &expected, &format!("{mutation:?} {step:?}")).await;
         }
     }
-    assert_eq!(reached, 7 + 8 + 3 * 13);
+    assert_eq!(reached, 8 + 9 + 3 * 13);
 }
 
 #[test]

@@ -36,9 +36,19 @@ pub(super) fn copies(bench: &Bench) -> Vec<String> {
 
 /// What a server does that starts where another one died.
 pub(super) fn reopened(bench: &Bench) -> LocalProvider {
+    wait_until_let_go(bench);
     let mut options = options();
     options.recovery = Some(bench.root.parent().unwrap().join("recovery"));
     LocalProvider::open(&[RootSpec::new(&bench.root)], options).unwrap()
+}
+
+/// A child that another test starts has, until it begins its program, a share in every lock of this process.
+fn wait_until_let_go(bench: &Bench) {
+    let directory = bench.root.parent().unwrap().join("recovery/copies");
+    for entry in fs::read_dir(directory).unwrap() {
+        let copy = fs::File::open(entry.unwrap().path()).unwrap();
+        rustix::fs::flock(&copy, rustix::fs::FlockOperation::LockShared).unwrap();
+    }
 }
 
 fn inode(bench: &Bench, path: &str) -> u64 {
