@@ -8,8 +8,8 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-use rustix::fs::{AtFlags, Mode, OFlags, fsync, statat, unlinkat};
-use rustix::io::{Errno, retry_on_intr};
+use rustix::fs::{AtFlags, Mode, OFlags, statat, unlinkat};
+use rustix::io::Errno;
 use toolfs_core::error::{Code, FsError, Published, Result};
 use toolfs_core::notice::{Notice, NoticeKind};
 use toolfs_core::planted::Fault;
@@ -304,7 +304,7 @@ fn settle(
         Durability::Full if Fault::PublishSkipsDirectorySync.is_planted() => None,
         Durability::Full => {
             let synced = disk.before(Step::SyncDirectory);
-            let synced = synced.and_then(|()| retry_on_intr(|| fsync(directory)));
+            let synced = synced.and_then(|()| root::sync_directory(directory));
             let synced = synced.and_then(|()| parents.map_or(Ok(()), Parents::sync));
             let cause = synced.err()?;
             let error = fs_error(&place.path, "making the directory entry durable", cause);

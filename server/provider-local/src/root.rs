@@ -277,6 +277,15 @@ pub(crate) fn facts(file: impl AsFd) -> Result<Facts, Errno> {
     Ok(Facts::from(&fs::fstat(file)?))
 }
 
+/// Makes the entries of a directory durable.
+///
+/// On an xfs that has shut down, because its log or its device failed, the sync alone succeeds and nothing is durable;
+/// any question about the directory then says so.
+pub(crate) fn sync_directory(directory: impl AsFd) -> Result<(), Errno> {
+    retry_on_intr(|| fs::fsync(&directory))?;
+    fs::fstat(directory).map(drop)
+}
+
 /// The flags of every open for reading: it never blocks, whatever is there.
 pub(crate) fn reading() -> OFlags {
     OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY

@@ -336,7 +336,7 @@ impl Parents {
 
     /// Makes the entries of the made directories durable.
     pub(crate) fn sync(&self) -> Result<(), Errno> {
-        self.made.iter().rev().try_for_each(|made| retry_on_intr(|| fsync(&made.within)))
+        self.made.iter().rev().try_for_each(|made| root::sync_directory(&made.within))
     }
 
     /// Keeps them.

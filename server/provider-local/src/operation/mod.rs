@@ -7,8 +7,6 @@
 mod record;
 mod store;
 
-use std::os::fd::{AsFd, BorrowedFd};
-
 use rustix::fs::fsync;
 use rustix::io::{Errno, retry_on_intr};
 use serde::Serialize;
@@ -220,18 +218,17 @@ fn has_happened(
 
 /// Makes a file durable as far as the server was told to, and with it all directories that may have been made for it.
 fn sync(disk: &Disk, place: &Place, open: &OpenFile) -> Result<(), Errno> {
-    let sync = |file: BorrowedFd<'_>| retry_on_intr(|| fsync(file));
     match disk.durability {
         Durability::None => Ok(()),
-        Durability::Data => sync(open.file.as_fd()),
+        Durability::Data => retry_on_intr(|| fsync(&open.file)),
         Durability::Full => {
-            sync(open.file.as_fd())?;
-            sync(place.directory())?;
+            retry_on_intr(|| fsync(&open.file))?;
+            root::sync_directory(place.directory())?;
             let Location { root, relative, .. } = &place.location;
             let names: Vec<&[u8]> = relative.split(|&byte| byte == b'/').collect();
             // The last is the file, and the directory that it is in is done.
             for count in (0..names.len().saturating_sub(1)).rev() {
-                sync(root.open_exact(&names[..count].join(&b'/'), root::directory())?.as_fd())?;
+                root::sync_directory(root.open_exact(&names[..count].join(&b'/'), root::directory())?)?;
             }
             Ok(())
         }

@@ -189,7 +189,7 @@ impl<'a> Unnamed<'a> {
         }
         let file =
             self.file.try_clone().map_err(|cause| Errno::from_io_error(&cause).unwrap_or(Errno::MFILE));
-        let synced = if is_durable { retry_on_intr(|| fsync(directory)) } else { Ok(()) };
+        let synced = if is_durable { root::sync_directory(directory) } else { Ok(()) };
         match (file, synced) {
             (Ok(file), Ok(())) => Ok(Copy { name, file, head, old_at }),
             (Err(cause), _) | (_, Err(cause)) => {
@@ -294,7 +294,7 @@ impl Copy {
     pub(super) fn remove(self, store: &CopyStore, durability: Durability) -> Result<(), Errno> {
         unlinkat(&store.directory, self.name.as_slice(), AtFlags::empty())?;
         match durability {
-            Durability::Full => retry_on_intr(|| fsync(&store.directory)),
+            Durability::Full => root::sync_directory(&store.directory),
             Durability::Data | Durability::None => Ok(()),
         }
     }
