@@ -124,12 +124,15 @@ impl<P: Powered> Site<P> {
         }
         let mounted = self.powered.restore();
         mounted.map_err(|error| format!("what is left of the volume cannot be mounted: {error}"))?;
-        let touched = self.ledger.touched();
-        self.ledger.take_stock(self.compare("after the cut")?);
+        let Tree { files, litter, .. } = self.compare("after the cut")?;
+        // What was asked for, and what is hidden: the first use itself leaves something now and then.
+        let mut used = self.ledger.touched();
+        used.retain(|file| !file.ends_with(FIRST_USE));
+        used.extend(litter);
+        self.ledger.take_stock(files);
         self.boot().map_err(|error| format!("no server starts on what is left: {error}"))?;
-        self.use_first(&touched)?;
-        self.compare("after the first use")?;
-        let Tree { litter, rescues, .. } = self.look()?;
+        self.use_first(&used)?;
+        let Tree { litter, rescues, .. } = self.compare("after the first use")?;
         match (litter.first(), rescues.first()) {
             (Some(litter), _) => {
                 Err(format!("`{litter}` is still there after the first use of its directory"))
@@ -175,11 +178,9 @@ impl<P: Powered> Site<P> {
         Ok(prefix.into_iter().map(OsString::from).chain([id.into()]).collect())
     }
 
-    /// Changes one file in each directory in which something was asked for.
-    fn use_first(&mut self, touched: &[String]) -> Result<(), String> {
-        // Its own file is in use nowhere else.
-        let touched = touched.iter().filter(|file| !file.ends_with(FIRST_USE));
-        let mut directories: Vec<&str> = touched.map(|file| directory_of(file)).collect();
+    /// Changes one file in the directory of each of these files.
+    fn use_first(&mut self, used: &[String]) -> Result<(), String> {
+        let mut directories: Vec<&str> = used.iter().map(|file| directory_of(file)).collect();
         directories.sort_unstable();
         directories.dedup();
         let seed = self.rng.u64(..);
@@ -198,11 +199,11 @@ impl<P: Powered> Site<P> {
     }
 
     /// Looks at what is there, and whether it may be.
-    fn compare(&self, when: &str) -> Result<HashMap<String, Version>, String> {
-        let there = self.look()?.files;
-        let compared = self.ledger.compare(&there, self.plan.durability);
+    fn compare(&self, when: &str) -> Result<Tree, String> {
+        let tree = self.look()?;
+        let compared = self.ledger.compare(&tree.files, self.plan.durability);
         compared.map_err(|wrong| format!("{when}: {wrong}"))?;
-        Ok(there)
+        Ok(tree)
     }
 
     fn look(&self) -> Result<Tree, String> {

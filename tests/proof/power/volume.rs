@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use super::command::{patiently, run, run_patiently};
 use super::scratch::Scratch;
 
-/// Who holds a mount or a device that is to go lets go within some seconds.
-const ATTEMPTS: usize = 250;
+/// Who holds a mount or a device that is to go lets go within a minute: also a foreign process that had mounts of its
+/// own made from everybody's.
+pub(super) const ATTEMPTS: usize = 6_000;
 
 /// A kind of file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,10 +76,10 @@ impl Loop {
     /// What the tool said.
     pub(super) fn attach(file: &Path, sector: u32) -> Result<Loop, String> {
         let sector = format!("--sector-size={sector}");
-        // Another process may take the free device first.
+        // Another process may take the free device first, some times in a row.
         let arguments = ["--find", "--show", &sector].map(OsStr::new);
         let arguments: Vec<&OsStr> = arguments.into_iter().chain([file.as_os_str()]).collect();
-        run_patiently(ATTEMPTS, "losetup", &arguments).map(|device| Loop { device })
+        run_patiently(10, "losetup", &arguments).map(|device| Loop { device })
     }
 }
 

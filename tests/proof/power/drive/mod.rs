@@ -13,7 +13,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::command::{run, run_patiently};
 use super::scratch::Scratch;
-use super::volume::{Kind, Loop, Mount, Powered, shut_down};
+use super::volume::{ATTEMPTS, Kind, Loop, Mount, Powered, shut_down};
 use crate::Part;
 
 pub(in crate::power) use self::cache::{SECTOR, Toll};
@@ -22,9 +22,6 @@ pub(crate) const PART: Part = Part { name: "drive", run: serve::run };
 
 /// The name of the one file.
 const NAME: &str = "drive";
-
-/// The device on top lets go of the file within some seconds.
-const ATTEMPTS: usize = 250;
 
 /// A running drive. It is unmounted and ends when it is dropped.
 #[derive(Debug)]
