@@ -266,6 +266,24 @@ mod tests {
     }
 
     #[test]
+    fn the_dead_of_other_boots_are_taken_off_the_list_and_the_living_stay() {
+        let directory = tempfile::tempdir().unwrap();
+        let (one, two) = (host(&directory), host(&directory));
+        let here = one.instance().to_string();
+        let other_boot = format!("{}{}", if here.starts_with('1') { '2' } else { '1' }, &here[1..]);
+        let mut same_boot = here.clone();
+        same_boot.replace_range(15.., if here.ends_with('1') { "2" } else { "1" });
+        for name in [&other_boot, &same_boot] {
+            root::create_new(one.instances.as_fd(), name.as_bytes(), Mode::RUSR).unwrap();
+        }
+        one.forget_other_boots().unwrap();
+        let is_listed =
+            |name: &str| open_child(one.instances.as_fd(), name.as_bytes(), root::reading()).is_ok();
+        assert!(is_listed(&here) && is_listed(&two.instance().to_string()) && is_listed(&same_boot));
+        assert!(!is_listed(&other_boot));
+    }
+
+    #[test]
     fn an_instance_is_dead_when_its_provider_is_gone_and_unknown_when_nobody_saw_it() {
         let directory = tempfile::tempdir().unwrap();
         let (one, two) = (host(&directory), host(&directory));

@@ -29,7 +29,9 @@ mod list;
 mod location;
 mod lock;
 mod operation;
+mod options;
 mod own;
+mod parents;
 mod place;
 mod provider;
 mod publish;
@@ -53,6 +55,7 @@ mod tests_by_walk;
 mod work;
 mod write;
 
-pub use provider::{LocalOptions, LocalProvider};
+pub use options::LocalOptions;
+pub use provider::LocalProvider;
 pub use root::RootSpec;
 pub use stat_cache::CacheStatistics;

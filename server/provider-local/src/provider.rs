@@ -5,21 +5,18 @@ use std::collections::HashSet;
 use std::fmt;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use rustix::fs::Mode;
 use rustix::io::Errno;
-use toolfs_core::clock::Clock;
 use toolfs_core::error::{FsError, Result};
-use toolfs_core::limit::Limits;
-use toolfs_core::protect::ProtectedPatterns;
 use toolfs_core::target::{Target, TargetKey, display_form};
 use toolfs_core::window::LineWindow;
 use toolfs_provider::abort::AbortSignal;
-use toolfs_provider::capability::{self, Capabilities, Durability};
+use toolfs_provider::capability::{self, Capabilities};
 use toolfs_provider::content::{ContentStream, EntryStream};
 use toolfs_provider::report::{EditReport, LinesReport, Stat, WriteReport};
 use toolfs_provider::request::{ByteRange, EditTextRequest, ResolveRequest, WriteTextRequest};
@@ -33,6 +30,7 @@ use crate::journal::Journal;
 use crate::location::{Location, join, strip_path};
 use crate::lock::{LockTable, Turn};
 use crate::operation::RecordStore;
+use crate::options::LocalOptions;
 use crate::place::Found;
 use crate::recover::Looked;
 use crate::resolve::{Asked, resolve};
@@ -41,53 +39,6 @@ use crate::root::{Root, RootSpec, umask};
 use crate::stat_cache::{CacheStatistics, StatCache};
 use crate::work::blocking;
 use crate::{edit, list, own, read, recover, rewrite, stat, stream, write};
-
-/// How a provider is to serve its roots.
-#[derive(Clone, Debug)]
-pub struct LocalOptions {
-    /// The limits in force.
-    pub limits: Limits,
-    /// The names that mutations refuse.
-    pub protected: ProtectedPatterns,
-    /// What a success survives.
-    pub durability: Durability,
-    /// Where time comes from: the budget of a search for near misses, and of reading a file without a size.
-    pub clock: Arc<dyn Clock>,
-    /// The directory in which named operations are recorded, made if it is not there; without one they are refused.
-    /// The servers of a host may share it. It must not lie inside a root.
-    pub operations: Option<PathBuf>,
-    /// The directory of what a crash must not take: publications in flight, and the durable copies behind which a
-    /// file is rewritten in place. Made if it is not there; the servers of a host may share it. Without one nothing
-    /// is recovered at start, and nothing is rewritten in place. It must not lie inside a root.
-    pub recovery: Option<PathBuf>,
-    /// The directory in which the servers of this host take turns, and see which of them live. Made if it is not
-    /// there. Without one, other servers are seen as foreign writers are. It must not lie inside a root.
-    pub runtime: Option<PathBuf>,
-    /// Looks names up component by component, as on a system that forbids `openat2`. For tests.
-    pub force_walk: bool,
-    /// Gives temporary files a name from the start, as on a file system without `O_TMPFILE`. For tests.
-    pub force_named_temporaries: bool,
-    /// Replaces without exchanging names, as on a file system that cannot. For tests.
-    pub force_plain_rename: bool,
-}
-
-impl LocalOptions {
-    /// Default limits and patterns, full durability.
-    pub fn new(clock: Arc<dyn Clock>) -> LocalOptions {
-        LocalOptions {
-            limits: Limits::DEFAULT,
-            protected: ProtectedPatterns::default(),
-            durability: Durability::Full,
-            clock,
-            operations: None,
-            recovery: None,
-            runtime: None,
-            force_walk: false,
-            force_named_temporaries: false,
-            force_plain_rename: false,
-        }
-    }
-}
 
 /// A mutation: decides about a request at a location, and publishes when it has the turn.
 type Mutation<R, T> = fn(&Disk, &Location, &R, Option<&Turn>, &AbortSignal) -> Result<Found<T>>;

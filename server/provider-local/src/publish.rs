@@ -26,13 +26,14 @@ use crate::fcntl::{Lease, Writers};
 use crate::io_error::fs_error;
 use crate::leftover::{ContentDigits, Label};
 use crate::lock::Turn;
+use crate::parents::Parents;
 use crate::place::{Found, Manner, Place};
 use crate::read;
 use crate::remark::Remarks;
 use crate::rewrite;
 use crate::root;
 use crate::step::Step;
-use crate::temporary::{Parents, Temporary};
+use crate::temporary::Temporary;
 
 pub(crate) const PUBLISHING: &str = "putting the new content in its place";
 

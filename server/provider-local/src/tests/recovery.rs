@@ -316,6 +316,27 @@ async fn a_directory_that_was_moved_after_a_crash_is_put_in_order_before_its_nex
 }
 
 #[tokio::test]
+async fn a_recovery_that_a_crash_ends_is_ended_by_the_next_one() {
+    for step in [Step::TakeBack, Step::Remove] {
+        let mut bench = bench();
+        bench.put("f", "ours");
+        leave(&bench, hidden(dead_instance(&bench)), "theirs");
+        bench.at_steps(move |due| {
+            assert!(due != step, "the crash of this test");
+            Ok(())
+        });
+        let crash =
+            AssertUnwindSafe(bench.write("other", "x", WriteGuard::Unconditional)).catch_unwind().await;
+        assert!(crash.is_err());
+        assert_eq!(bench.names().len(), 2, "{step:?}");
+        restart(&mut bench);
+        touch(&bench).await;
+        assert_eq!(bench.get("f").as_deref(), Some("theirs"), "{step:?}");
+        assert_eq!(bench.names(), ["f"], "{step:?}");
+    }
+}
+
+#[tokio::test]
 async fn providers_that_start_at_once_put_back_once() {
     for _ in 0..20 {
         let mut bench = bench();
