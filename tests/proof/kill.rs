@@ -3,3 +3,4 @@
 pub(crate) mod boundary;
 pub(crate) mod exchange;
 mod foreign;
+pub(crate) mod load;

@@ -55,6 +55,7 @@ const PROMISES: &[Promise] = &[
     observations::PROMISE,
     kill::boundary::PROMISE,
     kill::exchange::PROMISE,
+    kill::load::PROMISE,
     failing::PROMISE,
     power::CUT,
     power::SEQUENCE,

@@ -15,7 +15,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::io::retry_on_intr;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 pub(crate) use self::message::{Answer, Call, Effect, Failure, Guard, Outcome};
 use self::message::{Ready, Request};
@@ -145,10 +146,12 @@ impl Worker {
         self.send(call).wait()
     }
 
-    /// Kills the serving process at once.
+    /// Kills the serving process at once, and waits until it is dead: only then are its locks gone.
     pub(crate) fn kill(&self) {
         // It may have ended by itself: that is as good.
         let _ = kill_process(self.pid, Signal::KILL);
+        let left_to_be_waited_for = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let _ = retry_on_intr(|| waitid(WaitId::Pid(Pid::from_child(&self.child)), left_to_be_waited_for));
     }
 
     /// Waits until the process has ended by itself, or was killed.

@@ -84,7 +84,9 @@ impl Disturbed {
         let tracer = Tracer::attach(&worker, scene.outside(), &[stop_after(&last)])?;
         let pending = worker.send(scene.call());
         stopped(&worker, &pending)?;
-        first.come(&scene.target(), 1);
+        if !first.come(&scene.target(), 1) {
+            return Err("who gets in its way has to wait for it".to_owned());
+        }
         go_on(&worker);
         let answer = pending.wait().map_err(|Gone| "it ended by itself".to_owned())?;
         let calls = tracer.detach().split_off(exchange);
@@ -155,17 +157,20 @@ impl Kill<'_> {
         let tracer = Tracer::attach(&worker, scene.outside(), &stops)?;
         let pending = worker.send(scene.call());
         stopped(&worker, &pending)?;
-        first.come(&scene.target(), 1);
+        if !first.come(&scene.target(), 1) {
+            return Err("who gets in its way has to wait for it".to_owned());
+        }
         go_on(&worker);
         stopped(&worker, &pending)?;
         // What foreign writers overwrite themselves is their own affair.
         let is_first_wanted = self.second.is_none() || !first.is_at(&scene.target(), 1);
-        if let Some(second) = self.second {
-            second.come(&scene.target(), 2);
-        }
+        let waits = self.second.filter(|second| !second.come(&scene.target(), 2));
         worker.kill();
         worker.wait();
         tracer.wait();
+        if let Some(second) = waits {
+            second.come(&scene.target(), 2);
+        }
         let worker = Worker::start(&settings)?;
         use_neighbour(&scene, &worker)?;
         self.judge(&scene, is_first_wanted)

@@ -1,8 +1,11 @@
 //! A foreign writer: whoever changes a file without asking the server.
 
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, symlink};
 use std::path::Path;
+
+use rustix::fs::OFlags;
 
 /// What it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,11 +31,12 @@ impl Foreign {
         Foreign::MakesDirectory,
     ];
 
-    /// Does it. The number tells writers apart.
-    pub(super) fn come(self, target: &Path, number: u32) {
+    /// Does it. The number tells writers apart. Whether it is done: who opens a file on which the server has a lease
+    /// waits until the server lets it go, or is dead.
+    pub(super) fn come(self, target: &Path, number: u32) -> bool {
         let beside = target.with_file_name(format!("foreign-{number}"));
         match self {
-            Foreign::WritesInPlace if is_file(target) => fs::write(target, content(number)).unwrap(),
+            Foreign::WritesInPlace if is_file(target) => return write_in_place(target, number),
             Foreign::Replaces | Foreign::WritesInPlace => {
                 fs::write(&beside, content(number)).unwrap();
                 put(&beside, target);
@@ -49,6 +53,7 @@ impl Foreign {
                 put(&beside, target);
             }
         }
+        true
     }
 
     /// Whether what it left, and nothing else, is at a path.
@@ -70,6 +75,19 @@ impl Foreign {
 
 fn content(number: u32) -> String {
     format!("what foreign writer {number} has to say")
+}
+
+fn write_in_place(target: &Path, number: u32) -> bool {
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let opened = OpenOptions::new().write(true).truncate(true).custom_flags(flags).open(target);
+    match opened {
+        Ok(mut file) => {
+            file.write_all(content(number).as_bytes()).unwrap();
+            true
+        }
+        Err(error) if error.kind() == ErrorKind::WouldBlock => false,
+        Err(error) => panic!("a foreign writer cannot write: {error}"),
+    }
 }
 
 fn is_file(path: &Path) -> bool {

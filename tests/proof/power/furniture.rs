@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 /// The directories that are there from the start.
-pub(super) const DIRECTORIES: [&str; 4] = ["", "a", "b", "b/deep"];
+pub(crate) const DIRECTORIES: [&str; 4] = ["", "a", "b", "b/deep"];
 
 /// How many shared files each of them holds.
 const SHARED: usize = 2;
@@ -18,7 +18,7 @@ const LINKS: &str = "links";
 ///
 /// # Errors
 /// What the system said.
-pub(super) fn furnish(root: &Path) -> io::Result<()> {
+pub(crate) fn furnish(root: &Path) -> io::Result<()> {
     fs::create_dir(root.join(LINKS))?;
     for directory in DIRECTORIES {
         fs::create_dir_all(root.join(directory))?;
@@ -31,7 +31,7 @@ pub(super) fn furnish(root: &Path) -> io::Result<()> {
 }
 
 /// Each link, and the shared file that it leads to.
-pub(super) fn links() -> Vec<(String, String)> {
+pub(crate) fn links() -> Vec<(String, String)> {
     let files = DIRECTORIES.iter().flat_map(|directory| {
         (0..SHARED).map(move |number| match *directory {
             "" => format!("shared-{number}"),

@@ -107,7 +107,7 @@ fn work(mut client: Client<'_>, mut files: Vec<String>, course: &Course) {
 }
 
 /// One random call.
-fn step(
+pub(crate) fn step(
     client: &mut Client<'_>,
     files: &mut Vec<String>,
     links: &[(String, String)],
