@@ -11,12 +11,38 @@ pub(crate) enum Arguments {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) name: String,
-    /// How many cases; the proof's own full size when it is not given.
-    pub(crate) size: Option<u64>,
+    pub(crate) size: Size,
     /// The seed of the first case; the others follow one by one.
     pub(crate) seed: u64,
     /// The name of the control that is to be run instead of the proof.
     pub(crate) fault: Option<String>,
+}
+
+/// How many cases a proof is to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Size {
+    /// So many.
+    Cases(u64),
+    /// The full size, or one of so many parts of it.
+    OneOf(u64),
+}
+
+impl Size {
+    /// Reads `N` or `1/N`.
+    fn parse(text: &str) -> Option<Size> {
+        match text.strip_prefix("1/") {
+            Some(parts) => parts.parse().ok().filter(|&parts| parts > 0).map(Size::OneOf),
+            None => text.parse().ok().map(Size::Cases),
+        }
+    }
+
+    /// The number of cases of a proof that has so many in full.
+    pub(crate) fn of(self, full_size: u64) -> u64 {
+        match self {
+            Size::Cases(cases) => cases,
+            Size::OneOf(parts) => full_size.div_ceil(parts),
+        }
+    }
 }
 
 impl Arguments {
@@ -29,13 +55,18 @@ impl Arguments {
             Some(name) => name.to_owned(),
         };
         // Small enough to be typed again.
-        let mut asked = Asked { name, size: None, seed: fastrand::u64(..1 << 32), fault: None };
+        let mut asked = Asked { name, size: Size::OneOf(1), seed: fastrand::u64(..1 << 32), fault: None };
         while let Some(flag) = arguments.next() {
             let value = arguments.next().ok_or_else(|| format!("`{flag}` needs a value"))?;
-            let number = || value.parse().map_err(|_| format!("`{flag}` needs a number, not `{value}`"));
             match flag.as_str() {
-                "--size" => asked.size = Some(number()?),
-                "--seed" => asked.seed = number()?,
+                "--size" => {
+                    let size = Size::parse(&value);
+                    asked.size = size.ok_or_else(|| format!("`--size` needs N or 1/N, not `{value}`"))?;
+                }
+                "--seed" => {
+                    let seed = value.parse();
+                    asked.seed = seed.map_err(|_| format!("`--seed` needs a number, not `{value}`"))?;
+                }
                 "--fault" => asked.fault = Some(value),
                 _ => return Err(format!("there is no `{flag}`")),
             }

@@ -114,7 +114,7 @@ fn list() {
 }
 
 fn usage(message: &str) -> ExitCode {
-    let usage = "usage: proof --list | proof NAME [--size N] [--seed S] [--fault NAME]";
+    let usage = "usage: proof --list | proof NAME [--size N|1/N] [--seed S] [--fault NAME]";
     let _ = writeln!(io::stderr(), "{message}\n{usage}");
     ExitCode::from(USAGE)
 }
@@ -123,7 +123,7 @@ fn task(promise: &Promise, asked: &Asked) -> Result<Task, String> {
     let control = asked.fault.as_deref().map(|name| {
         Control::parse(promise, name).ok_or_else(|| format!("`{}` has no control `{name}`", promise.name))
     });
-    let size = asked.size.unwrap_or(promise.full_size);
+    let size = asked.size.of(promise.full_size);
     Ok(Task { size, seed: asked.seed, control: control.transpose()? })
 }
 
