@@ -244,7 +244,28 @@ fn nothing_is_left_of_a_server_whose_state_is_memory() {
     let (status, errors) = server.stop();
     assert_eq!(status.code(), Some(0), "{errors}");
     assert_eq!(std::fs::read_dir(&scratch).unwrap().count(), 0);
-    assert!(!Path::new(&place.path("home")).exists());
+    let home = Path::new(&place.path("home")).join("toolfs");
+    let names = |directory: &Path| -> Vec<_> {
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name()).collect()
+    };
+    assert_eq!(names(&home), ["runtime"], "servers take turns all the same");
+    assert_eq!(names(&home.join("runtime/instances")).len(), 0, "it took itself off the list");
+}
+
+#[test]
+fn a_home_that_cannot_be_written_stops_no_server_and_a_named_runtime_directory_does() {
+    let place = Place::new();
+    let home = place.path("home");
+    std::fs::write(&home, "no directory").unwrap();
+    let arguments = ["--root", &place.path("root"), "--state", "memory", "--listen", "127.0.0.1:0"];
+    let (status, errors) = Server::start_with(&arguments, &[("XDG_STATE_HOME", &home)]).stop();
+    assert_eq!(status.code(), Some(0), "{errors}");
+    assert!(errors.contains("--runtime-dir"), "{errors}");
+
+    let named = place.path("home/runtime");
+    let output = run(command().arg("serve").args(arguments).args(["--runtime-dir", &named]));
+    assert_ne!(output.status.code(), Some(0));
+    assert!(stderr(&output).contains("home/runtime"), "{}", stderr(&output));
 }
 
 /// It is how a retry is answered after a crash between publication and its record.

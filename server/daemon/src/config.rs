@@ -42,7 +42,7 @@ pub struct ServeConfig {
     /// Where state is kept.
     pub state: State,
     /// Where the servers of the host take turns; `None` for a provider elsewhere, and where there is no such place.
-    pub runtime: Option<PathBuf>,
+    pub runtime: Option<Runtime>,
     /// What a success survives.
     pub durability: Durability,
     /// The names that mutations refuse.
@@ -94,6 +94,15 @@ pub enum State {
     Memory,
     /// This directory.
     Directory(PathBuf),
+}
+
+/// Where the servers of a host take turns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Runtime {
+    /// The directory.
+    pub path: PathBuf,
+    /// Whether somebody named it. The usual place is done without where it cannot be had: a home may be read-only.
+    pub is_named: bool,
 }
 
 /// Logging, as meant.
@@ -428,7 +437,7 @@ fn runtime(
     environment: &Environment,
     provider: &ProviderKind,
     roots: &[String],
-) -> Result<Option<PathBuf>, ConfigError> {
+) -> Result<Option<Runtime>, ConfigError> {
     match provider {
         ProviderKind::Local => {}
         ProviderKind::Memory | ProviderKind::Remote(_) => return Ok(None),
@@ -440,7 +449,10 @@ fn runtime(
     }
     match chosen.text(Setting::RuntimeDir) {
         None => Ok(None),
-        Some(path) if path.contains('/') && !path.contains("://") => Ok(Some(path.into())),
+        Some(path) if path.contains('/') && !path.contains("://") => Ok(Some(Runtime {
+            path: path.into(),
+            is_named: *chosen.origin(Setting::RuntimeDir) != Origin::Default,
+        })),
         Some(other) => Err(ConfigError::Choice {
             origin: chosen.origin(Setting::RuntimeDir).clone(),
             value: other.to_owned(),

@@ -44,8 +44,8 @@ pub fn check(config: &ServeConfig) -> Vec<PlacementError> {
             "choose --state PATH outside of every root, or --state memory to keep nothing beyond the process",
         )),
     };
-    let runtime = config.runtime.as_ref().map(|path| {
-        ("runtime directory", path, "name another one with --runtime-dir, outside of every root")
+    let runtime = config.runtime.as_ref().map(|runtime| {
+        ("runtime directory", &runtime.path, "name another one with --runtime-dir, outside of every root")
     });
     let file = config.file.as_ref().map(|path| {
         ("configuration file", path, "move it, or name another one with --config, outside of every root")

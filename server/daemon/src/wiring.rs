@@ -25,7 +25,7 @@ use toolfs_state_embedded::StateError;
 use toolfs_tools::{Executor, ExecutorParts};
 
 use crate::clock::{OsRandom, SystemClock};
-use crate::config::{Policy, ProviderKind, ServeConfig, State};
+use crate::config::{Policy, ProviderKind, Runtime, ServeConfig, State};
 use crate::placement::{self, PlacementError};
 use crate::ready::{Listening, Ready};
 use crate::stores::Stores;
@@ -178,22 +178,16 @@ fn provider(
                 .iter()
                 .map(|root| RootSpec::parse(OsStr::new(root)))
                 .collect::<Result<Vec<_>, _>>()?;
-            if config.runtime.is_none() {
-                tracing::warn!(
-                    "no runtime directory: other servers on the same files are seen as foreign writers are; name one \
-                     outside of every root with --runtime-dir"
-                );
-            }
             let options = LocalOptions {
                 limits: config.limits.clone(),
                 protected: config.protected.clone(),
                 durability: config.durability,
                 operations: stores.operations.clone(),
                 recovery: stores.recovery.clone(),
-                runtime: config.runtime.clone(),
+                runtime: config.runtime.as_ref().map(|runtime| runtime.path.clone()),
                 ..LocalOptions::new(Arc::clone(clock))
             };
-            let provider = LocalProvider::open(&roots, options)?;
+            let provider = open_local(&roots, options, config.runtime.as_ref())?;
             let observed = provider.clone();
             telemetry::observe_cache(move || {
                 let statistics = observed.cache_statistics();
@@ -210,6 +204,27 @@ fn provider(
         ProviderKind::Remote(address) => {
             Ok(Arc::new(RemoteProvider::connect(address, remote_options(config))?))
         }
+    }
+}
+
+/// Opens the disk, without the usual runtime directory where that cannot be had.
+fn open_local(
+    roots: &[RootSpec],
+    options: LocalOptions,
+    runtime: Option<&Runtime>,
+) -> Result<LocalProvider, FsError> {
+    const ALONE: &str = "other servers on the same files are seen as foreign writers are; name a runtime directory \
+                         outside of every root with --runtime-dir";
+    if runtime.is_none() {
+        tracing::warn!("there is no runtime directory: {ALONE}");
+    }
+    match (LocalProvider::open(roots, options.clone()), runtime) {
+        (Err(error), Some(runtime)) if !runtime.is_named => {
+            let provider = LocalProvider::open(roots, LocalOptions { runtime: None, ..options })?;
+            tracing::warn!(%error, path = %runtime.path.display(), "the runtime directory cannot be used: {ALONE}");
+            Ok(provider)
+        }
+        (opened, _) => opened,
     }
 }
 

@@ -251,10 +251,13 @@ fn state_inside_a_root_is_refused_with_the_way_out() {
 
 #[test]
 fn servers_take_turns_where_it_is_said_or_in_the_home_of_the_user_and_never_inside_a_root() {
-    let runtime = |arguments: &[&str]| config(arguments, &[]).runtime;
-    assert_eq!(runtime(&[]), Some("/state-home/toolfs/runtime".into()));
-    assert_eq!(runtime(&["--runtime-dir", "/run/x"]), Some("/run/x".into()));
-    assert_eq!(runtime(&["--runtime-dir", "../x"]), Some("../x".into()));
+    let runtime = |arguments: &[&str]| config(arguments, &[]).runtime.unwrap();
+    let usual = Runtime { path: "/state-home/toolfs/runtime".into(), is_named: false };
+    assert_eq!(runtime(&[]), usual);
+    for named in ["/run/x", "../x"] {
+        let expected = Runtime { path: named.into(), is_named: true };
+        assert_eq!(runtime(&["--runtime-dir", named]), expected);
+    }
     let around = resolved(&["--root", "/", "--state", "memory"], &[]).config.unwrap();
     assert_eq!(around.runtime, None, "the root holds the usual place");
     let memory = resolved(&["--root", "/w", "--provider", "memory"], &[]).config.unwrap();
