@@ -47,8 +47,8 @@ pub(crate) struct Exchange<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ours {
     pub(crate) digits: ContentDigits,
-    /// Absent where it is not known any more.
-    pub(crate) inode: Option<(u64, u64)>,
+    /// What it was before the exchange; absent where that is not known any more.
+    pub(crate) facts: Option<Facts>,
     /// Whether nothing of this process has it open for writing, so that whoever does is somebody else.
     pub(crate) is_sealed: bool,
 }
@@ -218,27 +218,48 @@ impl Exchange<'_> {
     }
 
     fn hidden_inode(&self) -> Option<(u64, u64)> {
-        let stat = statat(self.directory, self.hidden.name().as_slice(), AtFlags::SYMLINK_NOFOLLOW);
-        stat.ok().map(|stat| Facts::from(&stat).inode)
+        self.facts_at(&self.hidden.name()).ok().map(|facts| facts.inode)
+    }
+
+    fn facts_at(&self, name: &[u8]) -> Result<Facts, Errno> {
+        statat(self.directory, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| Facts::from(&stat))
     }
 
     /// Whether what came out is our file with our content, which nobody has open for writing.
     fn is_ours_untouched(&self) -> bool {
-        let Ok(Some(open)) = open_regular(self.directory, &self.hidden.name(), self.path) else {
-            return false;
-        };
-        if self.ours.inode.is_some_and(|inode| inode != open.facts.inode) {
+        let Ok(facts) = self.facts_at(&self.hidden.name()) else { return false };
+        if self.ours.facts.is_some_and(|ours| ours.inode != facts.inode) {
             return false;
         }
+        match self.is_ours_by_content() {
+            Ok(is_ours) => is_ours,
+            // It cannot be read now; the time stamp is the next best witness.
+            Err(_) => self.ours.facts.is_some_and(|ours| {
+                (ours.inode, ours.size, ours.modified) == (facts.inode, facts.size, facts.modified)
+            }),
+        }
+    }
+
+    fn is_ours_by_content(&self) -> Result<bool> {
+        let failed = |cause| fs_error(self.path, VERIFYING, cause);
+        let opened = open_regular(self.directory, &self.hidden.name(), self.path).map_err(failed)?;
+        let Some(open) = opened else { return Ok(false) };
         let writers = if self.ours.is_sealed { Lease::take(open.file.as_fd()) } else { Writers::Unknown };
-        let version = read::version(self.disk, &open, &AbortSignal::new());
-        let is_unchanged = version.is_ok_and(|version| ContentDigits::of(&version) == self.ours.digits);
-        is_unchanged
-            && match writers {
-                Writers::None(lease) => !lease.is_contested(),
-                Writers::Some => false,
-                Writers::Unknown => true,
-            }
+        let version = read::version(self.disk, &open, &AbortSignal::new())?;
+        let is_quiet = match writers {
+            Writers::None(lease) => !lease.is_contested(),
+            Writers::Some => false,
+            Writers::Unknown => true,
+        };
+        Ok(is_quiet && ContentDigits::of(&version) == self.ours.digits)
+    }
+
+    /// Whether our file may be in the place.
+    fn may_be_in_place(&self) -> bool {
+        match self.facts_at(self.target) {
+            Ok(facts) => self.ours.facts.is_none_or(|ours| ours.inode == facts.inode),
+            Err(cause) => cause != Errno::NOENT,
+        }
     }
 
     /// Keeps what the hidden name holds under a name that says what it is.
@@ -272,8 +293,7 @@ impl Exchange<'_> {
             Some(name) => error.with_rescue_path(self.beside(name)),
             None => error,
         };
-        let in_place = self.version_in_place();
-        let is_ours = in_place.as_ref().is_some_and(|version| ContentDigits::of(version) == self.ours.digits);
+        let is_ours = self.may_be_in_place();
         match (setback, cause) {
             (Setback::Failed(error), cause) => {
                 let error = with_path(error);
@@ -295,7 +315,9 @@ impl Exchange<'_> {
                 Setback::Failed(with_path(error.with_published(Published::Maybe)))
             }
             (Setback::Overtaken | Setback::Rescued { .. }, _) => match name {
-                Some(name) => Setback::Rescued { actual: in_place, rescue_path: self.beside(name) },
+                Some(name) => {
+                    Setback::Rescued { actual: self.version_in_place(), rescue_path: self.beside(name) }
+                }
                 None => Setback::Overtaken,
             },
             (Setback::Elsewhere, _) => Setback::Elsewhere,

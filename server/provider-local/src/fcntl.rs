@@ -95,9 +95,10 @@ impl<'a> Lease<'a> {
         }
     }
 
-    /// Whether somebody began to wait for this lease since it was taken, to open the file for writing.
+    /// Whether somebody began to wait for this lease since it was taken, to open the file for writing; or waited for so
+    /// long that the kernel took it away.
     pub(crate) fn is_contested(&self) -> bool {
-        set_number(self.0, F_GETLEASE, 0) != Ok(F_RDLCK)
+        set_number(self.0, F_GETLEASE, 0).is_ok_and(|kind| kind != F_RDLCK)
     }
 }
 

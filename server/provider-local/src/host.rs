@@ -77,8 +77,8 @@ impl Host {
     /// Waits until no other provider of this host has the turn with a target.
     ///
     /// # Errors
-    /// `FS_ABORTED`; `FS_UNAVAILABLE` when another one keeps the turn for too long or no lock can be had now;
-    /// `FS_IO_ERROR` where none can be had at all.
+    /// `FS_ABORTED`; `FS_UNAVAILABLE` when another one keeps the turn for too long; where no lock can be had, as
+    /// [`turn_error`] has it.
     pub(crate) fn lock(&self, spot: &Spot<'_>, path: &str, abort: &AbortSignal) -> Result<HostLock<'_>> {
         let device = spot.directory.0;
         let offset = spot.offset();

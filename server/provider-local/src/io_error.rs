@@ -65,38 +65,31 @@ pub(crate) fn fs_error(path: &str, doing: &'static str, cause: impl Into<io::Err
 ///
 /// The record is the server's own affair: its errno says nothing about `path`.
 pub(crate) fn record_error(path: &str, cause: impl Into<io::Error>) -> FsError {
-    own_error(
-        path,
-        format!("the server cannot record operations, so it did not begin the one on `{path}`"),
-        cause,
-    )
+    let cause = cause.into();
+    let kind = match cause.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS | Errno::NOSPC | Errno::DQUOT) => {
+            ErrorKind::Unavailable { cause: UnavailableCause::Overloaded }
+        }
+        Some(_) | None => ErrorKind::IoError,
+    };
+    let message = format!("the server cannot record operations, so it did not begin the one on `{path}`");
+    FsError::new(kind, message).with_path(path).with_source(cause)
 }
 
 /// Maps a failed step of taking turns with other servers to the error of a call on `path`.
 ///
 /// The locks are the servers' own affair: their errno says nothing about `path`.
 pub(crate) fn turn_error(path: &str, cause: impl Into<io::Error>) -> FsError {
-    own_error(
-        path,
-        format!("the server cannot take turns with others of its host, so it left `{path}` alone"),
-        cause,
-    )
-}
-
-fn own_error(path: &str, message: String, cause: impl Into<io::Error>) -> FsError {
     let cause = cause.into();
     let kind = match cause.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(
-            Errno::MFILE
-            | Errno::NFILE
-            | Errno::NOMEM
-            | Errno::NOBUFS
-            | Errno::NOLCK
-            | Errno::NOSPC
-            | Errno::DQUOT,
-        ) => ErrorKind::Unavailable { cause: UnavailableCause::Overloaded },
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS | Errno::NOLCK) => {
+            ErrorKind::Unavailable { cause: UnavailableCause::Overloaded }
+        }
+        Some(Errno::NOSPC | Errno::DQUOT) => ErrorKind::NoSpace,
+        Some(Errno::ACCESS | Errno::PERM | Errno::ROFS) => ErrorKind::PermissionDenied,
         Some(_) | None => ErrorKind::IoError,
     };
+    let message = format!("the server cannot take turns with others of its host, so it left `{path}` alone");
     FsError::new(kind, message).with_path(path).with_source(cause)
 }
 

@@ -201,8 +201,8 @@ pub(crate) fn replace(
         return Err(Setback::Elsewhere);
     }
     recheck(disk, place, basis, abort)?;
-    let inode = Some(root::facts(&temporary.file).map_err(failed)?.inode);
-    let ours = Ours { digits: ContentDigits::of(basis.new), inode, is_sealed };
+    let facts = Some(root::facts(&temporary.file).map_err(failed)?);
+    let ours = Ours { digits: ContentDigits::of(basis.new), facts, is_sealed };
     let exchange = Exchange { disk, path: &place.path, directory, hidden, target: &place.name, ours };
     // From here on the name may hold somebody else's content, which a drop must not remove.
     let named = temporary.disown();

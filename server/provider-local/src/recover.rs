@@ -273,7 +273,7 @@ impl Scene<'_> {
         let Some(label) = hidden.label else { return false };
         let target = target.unwrap_or_default();
         let path = format!("{}/{}", self.path, display_form(target));
-        let ours = Ours { digits: label.ours, inode: None, is_sealed: true };
+        let ours = Ours { digits: label.ours, facts: None, is_sealed: true };
         let exchange = Exchange {
             disk: self.disk,
             path: &path,

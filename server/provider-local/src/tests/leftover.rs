@@ -110,6 +110,38 @@ async fn a_replacement_that_fails_at_any_step_keeps_the_old_content() {
     );
 }
 
+/// Neither what was displaced nor our own content can be opened any more, as with an overload that lasts: what is in
+/// the place is told by its inode and its time stamp.
+#[test]
+fn an_exchange_whose_verification_fails_is_taken_back_unseen() {
+    unprivileged(|| {
+        run(async {
+            let bench = Bench::new();
+            bench.put("f", "old");
+            let root = bench.root.clone();
+            bench.at_steps(move |due| {
+                use std::os::unix::fs::PermissionsExt;
+                if due == Step::Verify {
+                    for entry in fs::read_dir(&root).unwrap() {
+                        let nobody = fs::Permissions::from_mode(0o0);
+                        fs::set_permissions(entry.unwrap().path(), nobody).unwrap();
+                    }
+                }
+                Ok(())
+            });
+            let error = bench.write("f", "new", WriteGuard::Unconditional).await.unwrap_err();
+            bench.no_hook();
+            assert_eq!((error.code(), error.published()), (Code::PermissionDenied, Published::No));
+            assert_eq!(error.rescue_path(), None);
+            assert_eq!(bench.names(), ["f"]);
+            let path = bench.root.join("f");
+            let readable = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+            fs::set_permissions(path, readable).unwrap();
+            assert_eq!(bench.get("f").as_deref(), Some("old"));
+        });
+    });
+}
+
 /// Verifying fails, and so does putting back: then only reading tells what is there, and nothing is lost.
 #[tokio::test]
 async fn what_cannot_be_put_back_is_kept_and_told() {
