@@ -5,6 +5,7 @@
 //! answer that anybody could take into account.
 
 use std::path::Path;
+use std::time::Duration;
 
 use toolfs_core::planted::Fault;
 
@@ -35,6 +36,9 @@ const ERRORS: [(&str, &str); 6] = [
     // A caller cannot do anything about an interruption that is not tried again.
     ("EINTR", "FS_IO_ERROR"),
 ];
+
+/// How long a call may take that makes some dozen system calls.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 const MAYBE: &str = "refused, and told that it may have happened";
 
@@ -131,7 +135,8 @@ impl Failing<'_> {
         let later = if self.from_then_on { "+" } else { "" };
         let injection = format!("inject={name}:error={}:when={number}{later}", self.errno);
         let tracer = Tracer::attach(&worker, scene.outside(), &[injection])?;
-        let answer = worker.call(scene.call()).map_err(|_| "it ended".to_owned())?;
+        let answer = worker.send(scene.call()).wait_for(PATIENCE).ok_or("it does not end")?;
+        let answer = answer.map_err(|_| "it ended".to_owned())?;
         let seen = tracer.detach();
         if !seen.iter().any(|call| call.is_injected) {
             return Err(format!("nothing failed; it answered {answer:?}"));

@@ -11,12 +11,12 @@
     reason = "proofs stand outside: they look at files, time and processes themselves"
 )]
 #![expect(clippy::unwrap_used, reason = "a proof that cannot go on ends there")]
-#![allow(dead_code, unused_imports, reason = "the worker is there before the proofs that start it")]
 
 mod arguments;
 mod client;
 mod control;
 mod failing;
+mod full_disk;
 mod kill;
 mod ledger;
 mod mounts;
@@ -26,6 +26,7 @@ mod record;
 mod scenario;
 mod strace;
 mod sweep;
+mod tree;
 mod worker;
 
 use std::io::{self, Write as _};
@@ -57,13 +58,14 @@ const PROMISES: &[Promise] = &[
     kill::exchange::PROMISE,
     kill::load::PROMISE,
     failing::PROMISE,
+    full_disk::PROMISE,
     power::CUT,
     power::SEQUENCE,
     power::DEVICE,
 ];
 
 /// The proofs that mount something.
-const MOUNTING: &[&str] = &[kill::boundary::PROMISE.name, failing::PROMISE.name];
+const MOUNTING: &[&str] = &[kill::boundary::PROMISE.name, failing::PROMISE.name, full_disk::PROMISE.name];
 
 /// A command that proofs start this program with.
 struct Part {

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use toolfs_core::planted::Fault;
 
 use crate::mounts::Mounted;
+use crate::tree::litter;
 use crate::worker::{Call, Guard, Outcome, Settings, Worker};
 
 /// What is done.
@@ -282,32 +283,4 @@ fn write_next(scene: &Scene, worker: &Worker, name: &str) -> Result<(), String> 
         Ok(answer) if matches!(answer.outcome, Outcome::Ok(_)) && answer.not_durable.is_none() => Ok(()),
         other => Err(format!("the next call failed: {other:?}")),
     }
-}
-
-/// The hidden files of a server beneath a directory, but for those that it keeps for people.
-pub(crate) fn litter(directory: &Path) -> Vec<PathBuf> {
-    hidden(directory, |name| name.starts_with(".toolfs-") && !name.starts_with(".toolfs-rescue-"))
-}
-
-/// What was kept for people beneath a directory.
-pub(crate) fn rescued(directory: &Path) -> Vec<PathBuf> {
-    hidden(directory, |name| name.starts_with(".toolfs-rescue-"))
-}
-
-fn hidden(directory: &Path, wanted: fn(&str) -> bool) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut directories = vec![directory.to_owned()];
-    while let Some(directory) = directories.pop() {
-        let Ok(entries) = std::fs::read_dir(&directory) else { continue };
-        for entry in entries {
-            let entry = entry.unwrap();
-            if wanted(&entry.file_name().to_string_lossy()) {
-                found.push(entry.path());
-            }
-            if entry.file_type().unwrap().is_dir() {
-                directories.push(entry.path());
-            }
-        }
-    }
-    found
 }

@@ -10,7 +10,7 @@ mod settings;
 use std::collections::HashMap;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use std::time::Duration;
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
-pub(crate) use self::message::{Answer, Call, Effect, Failure, Guard, Outcome};
+pub(crate) use self::message::{Answer, Call, Failure, Guard, Outcome};
 use self::message::{Ready, Request};
 pub(crate) use self::settings::Settings;
 use crate::Part;
@@ -65,10 +65,15 @@ impl Pending {
     /// # Panics
     /// When the worker neither answers nor ends.
     pub(crate) fn wait(self) -> Result<Answer, Gone> {
-        match self.0.recv_timeout(PATIENCE) {
-            Ok(answer) => Ok(answer),
-            Err(mpsc::RecvTimeoutError::Disconnected) => Err(Gone),
-            Err(mpsc::RecvTimeoutError::Timeout) => panic!("a worker is stuck"),
+        self.wait_for(PATIENCE).expect("a worker answers or ends")
+    }
+
+    /// Waits for it so long; nothing when the worker neither answered nor ended.
+    pub(crate) fn wait_for(&self, time: Duration) -> Option<Result<Answer, Gone>> {
+        match self.0.recv_timeout(time) {
+            Ok(answer) => Some(Ok(answer)),
+            Err(RecvTimeoutError::Disconnected) => Some(Err(Gone)),
+            Err(RecvTimeoutError::Timeout) => None,
         }
     }
 

@@ -13,9 +13,10 @@ use super::boundary::trace;
 use super::foreign::Foreign;
 use crate::Promise;
 use crate::control::Control;
-use crate::scenario::{Act, Means, Scenario, Scene, rescued, use_neighbour};
+use crate::scenario::{Act, Means, Scenario, Scene, use_neighbour};
 use crate::strace::{self, Seen, Tracer};
 use crate::sweep::{Case, Found, Task, sweep_each};
+use crate::tree::rescued;
 use crate::worker::{Gone, Outcome, Pending, Worker};
 
 pub(crate) const PROMISE: Promise = Promise {

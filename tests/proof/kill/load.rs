@@ -4,9 +4,7 @@
 //! killed, or both. Another one takes its place at once, while the other server goes on; then its clients do. In the
 //! end every file is compared with what the clients know, and each directory is used once more.
 
-use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -15,7 +13,6 @@ use std::time::Duration;
 use fastrand::Rng;
 use tempfile::TempDir;
 use toolfs_core::planted::Fault;
-use toolfs_core::version::Version;
 use toolfs_provider::capability::Durability;
 
 use crate::Promise;
@@ -24,8 +21,8 @@ use crate::control::Control;
 use crate::ledger::Ledger;
 use crate::power::furniture::{furnish, links};
 use crate::power::load::step;
-use crate::scenario::{litter, rescued};
 use crate::sweep::{Case, Task, sweep};
+use crate::tree::{contents, directories, litter, rescued};
 use crate::worker::{Settings, Worker};
 
 pub(crate) const PROMISE: Promise = Promise {
@@ -221,38 +218,4 @@ impl Course {
         self.violation.lock().unwrap().get_or_insert(violation);
         self.is_over.store(true, Ordering::SeqCst);
     }
-}
-
-/// The files beneath a root that are not hidden.
-fn contents(root: &Path) -> HashMap<String, Version> {
-    let mut contents = HashMap::new();
-    for directory in directories(root) {
-        for path in entries(&root.join(&directory)) {
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            if path.is_file() && !path.is_symlink() && !name.starts_with(".toolfs-") {
-                contents.insert(join(&directory, &name), Version::of(&fs::read(&path).unwrap()));
-            }
-        }
-    }
-    contents
-}
-
-/// The directories beneath a root, and the root, which has no name.
-fn directories(root: &Path) -> Vec<String> {
-    let mut found = vec![String::new()];
-    let mut next = 0;
-    while next < found.len() {
-        let directory = found[next].clone();
-        for path in entries(&root.join(&directory)) {
-            if path.is_dir() && !path.is_symlink() {
-                found.push(join(&directory, &path.file_name().unwrap().to_string_lossy()));
-            }
-        }
-        next += 1;
-    }
-    found
-}
-
-fn entries(directory: &Path) -> Vec<PathBuf> {
-    fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect()
 }

@@ -4,7 +4,7 @@
 //! ever. It ends with its standard input.
 
 use std::ffi::OsStr;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
