@@ -95,6 +95,7 @@ check: fmt clippy doc buf generated check-clients layering compile-only ## Every
 fmt: ## Check the format.
 	cargo fmt --all --check
 	cd server/core/fuzz && cargo fmt --check
+	cd server/provider-local/fuzz && cargo fmt --check
 
 .PHONY: clippy
 clippy: ## Lint all targets with all features.
@@ -139,6 +140,7 @@ layering: ## Look for libraries that a layer must not have in its tree, and for 
 compile-only: ## Type-check benches and fuzz targets.
 	cargo check --workspace --benches
 	cargo check --manifest-path server/core/fuzz/Cargo.toml --target-dir $(TARGET_DIR)/fuzz
+	cargo check --manifest-path server/provider-local/fuzz/Cargo.toml --target-dir $(TARGET_DIR)/fuzz
 
 .PHONY: contract-release
 contract-release: $(BUF) ## Make the present contract the baseline that later ones may not break.

@@ -20,7 +20,7 @@ use crate::root::{self, create_new, open_child};
 
 const DIRECTORY: &[u8] = b"publications";
 /// What one slot has room for: a path, two names, and what stands around them.
-const SLOT_BYTES: usize = 8 << 10;
+pub(crate) const SLOT_BYTES: usize = 8 << 10;
 const LENGTH_BYTES: usize = 4;
 const CHECKSUM_BYTES: usize = 16;
 
@@ -37,7 +37,8 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    fn to_bytes(&self) -> Vec<u8> {
+    /// What a slot has of it.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let numbers = format!("{:x}\0{:x}", self.inode.0, self.inode.1);
         let text = [&self.directory[..], &self.hidden.name(), &self.target, numbers.as_bytes()].join(&b'\0');
         let length = u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes();

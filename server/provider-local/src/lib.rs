@@ -20,6 +20,9 @@ mod edit;
 mod exchange;
 mod facts;
 mod fcntl;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod host;
 mod instance;
 mod io_error;

@@ -123,6 +123,12 @@ impl LocalProvider {
         self.0.cache.statistics()
     }
 
+    /// The name of this provider among those that share its directories.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn instance(&self) -> Instance {
+        self.0.instance
+    }
+
     #[cfg(test)]
     pub(crate) fn disk(&self) -> &Arc<Disk> {
         &self.0

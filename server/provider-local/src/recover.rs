@@ -115,8 +115,10 @@ fn follow(disk: &Disk, journal: Abandoned<'_>) {
             return;
         }
     };
-    let followed = entries.iter().map(|entry| follow_entry(disk, entry)).max().unwrap_or(Followed::Settled);
     let instance = journal.instance;
+    // A journal tells of its own instance. What it says of another one is damage, and that one may live.
+    let own = entries.iter().filter(|entry| entry.hidden.instance == instance);
+    let followed = own.map(|entry| follow_entry(disk, entry)).max().unwrap_or(Followed::Settled);
     match followed {
         Followed::Left => {}
         Followed::Lost => journal.remove(),

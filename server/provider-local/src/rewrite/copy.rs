@@ -300,6 +300,24 @@ impl Copy {
     }
 }
 
+/// A whole copy of a file with this inode number, in a root and beneath it: for trying recovery on.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn copy_bytes((root, relative): (&[u8], &[u8]), inode: u64, old: &[u8], new: &[u8]) -> Vec<u8> {
+    let head = Head {
+        root: root.to_vec(),
+        relative: relative.to_vec(),
+        inode,
+        old_bytes: old.len() as u64,
+        new_bytes: new.len() as u64,
+        expected: Version::of(old),
+        ours: Version::of(new),
+    };
+    let head = serde_json::to_vec(&head).unwrap_or_default();
+    let copy = [MARK, &head, b"\n", old, new].concat();
+    let digest = blake3::hash(&copy);
+    [&copy[..], digest.as_bytes()].concat()
+}
+
 fn is_intact(file: &OwnedFd, length: u64) -> Result<bool, Errno> {
     let (mut hasher, mut offset, mut piece) = (blake3::Hasher::new(), 0, vec![0; PIECE_BYTES]);
     while offset < length {

@@ -21,6 +21,8 @@ use toolfs_provider::capability::Durability;
 use toolfs_provider::refusal;
 
 pub(crate) use self::copy::CopyStore;
+#[cfg(feature = "fuzzing")]
+pub(crate) use self::copy::copy_bytes;
 use self::copy::{Copy, PIECE_BYTES, write_at};
 pub(crate) use self::recover::recover;
 use crate::attribute::{PRIVILEGE_BITS, foreseen};
