@@ -1,22 +1,21 @@
-//! Two names that change places, the look at what came out, and the way back.
+//! Two names that change places, and the look at what came out.
 //!
 //! After an exchange the hidden name holds what was displaced. Only the expected content, which nobody has open for
-//! writing, is given up; everything else goes back into its place, and what cannot go back is kept under a rescue
-//! name. Deliberately absent: any decision about who may write, which was made before.
+//! writing, is given up; everything else goes back into its place (`take_back`). Deliberately absent: any decision
+//! about who may write, which was made before.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 
 use rustix::fs::{AtFlags, RenameFlags, renameat, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
-use toolfs_core::error::{ErrorKind, FsError, Published, Result, UnavailableCause};
+use toolfs_core::error::{ErrorKind, FsError, Result, UnavailableCause};
 use toolfs_core::planted::Fault;
-use toolfs_core::target::{FileKind, display_form};
+use toolfs_core::target::FileKind;
 use toolfs_core::version::Version;
 use toolfs_provider::abort::AbortSignal;
-use toolfs_provider::refusal;
 
-use crate::disk::{Disk, MAX_ATTEMPTS, OpenFile};
+use crate::disk::{Disk, OpenFile};
 use crate::facts::Facts;
 use crate::fcntl::{Lease, Writers};
 use crate::io_error::fs_error;
@@ -26,7 +25,7 @@ use crate::read;
 use crate::root::{self, Root};
 use crate::step::Step;
 
-const VERIFYING: &str = "verifying what was replaced";
+pub(crate) const VERIFYING: &str = "verifying what was replaced";
 
 /// Two names that change places.
 #[derive(Debug)]
@@ -80,22 +79,6 @@ pub(crate) enum Left {
     Nothing,
     /// A foreign content that could be given no other name.
     Foreign,
-}
-
-/// How taking back ended.
-#[derive(Debug)]
-pub(crate) enum TakenBack {
-    /// Everything is as it was.
-    Whole,
-    /// A foreign content could not be put back.
-    Kept {
-        /// The name under which it is, unless somebody took it away.
-        name: Option<Vec<u8>>,
-        /// Whether that is the hidden name still.
-        is_hidden: bool,
-        /// The step that failed, if it was one.
-        cause: Option<Errno>,
-    },
 }
 
 impl Exchange<'_> {
@@ -162,7 +145,7 @@ impl Exchange<'_> {
         refused.map_or(Ok(Displaced::Expected(open)), Err)
     }
 
-    fn swap(&self) -> Result<(), Errno> {
+    pub(crate) fn swap(&self) -> Result<(), Errno> {
         let (hidden, directory) = (self.hidden.name(), self.directory);
         renameat_with(directory, hidden.as_slice(), directory, self.target, RenameFlags::EXCHANGE)
     }
@@ -183,153 +166,6 @@ impl Exchange<'_> {
         open_regular(self.directory, &self.hidden.name(), self.path).map_err(failed)
     }
 
-    /// Takes the exchange back, and tells what became of it.
-    fn undo(&self, setback: Setback) -> Refused {
-        match self.take_back() {
-            TakenBack::Whole => Refused { setback, left: Left::Ours },
-            TakenBack::Kept { name, is_hidden, cause } => {
-                let setback = self.kept(setback, name.as_deref(), cause);
-                Refused { setback, left: if is_hidden { Left::Foreign } else { Left::Nothing } }
-            }
-        }
-    }
-
-    /// Puts back what was displaced.
-    ///
-    /// Each step puts the newest foreign content that is known into the place, and looks at what comes out: when it is
-    /// what was last put there, nobody moved in between.
-    pub(crate) fn take_back(&self) -> TakenBack {
-        let mut put: Option<(u64, u64)> = None;
-        for _ in 0..MAX_ATTEMPTS {
-            let Some(theirs) = self.hidden_inode() else {
-                return TakenBack::Kept { name: None, is_hidden: false, cause: Some(Errno::NOENT) };
-            };
-            if let Err(cause) = self.disk.before(Step::TakeBack).and_then(|()| self.swap()) {
-                return self.rescue(Some(cause));
-            }
-            match put {
-                None if self.is_ours_untouched() => return TakenBack::Whole,
-                Some(before) if self.hidden_inode() == Some(before) => return self.rescue(None),
-                // A third party replaced or changed what was in the place. Theirs is newer, so it goes back.
-                None | Some(_) => put = Some(theirs),
-            }
-        }
-        self.rescue(None)
-    }
-
-    fn hidden_inode(&self) -> Option<(u64, u64)> {
-        self.facts_at(&self.hidden.name()).ok().map(|facts| facts.inode)
-    }
-
-    fn facts_at(&self, name: &[u8]) -> Result<Facts, Errno> {
-        statat(self.directory, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| Facts::from(&stat))
-    }
-
-    /// Whether what came out is our file with our content, which nobody has open for writing.
-    fn is_ours_untouched(&self) -> bool {
-        let Ok(facts) = self.facts_at(&self.hidden.name()) else { return false };
-        if self.ours.facts.is_some_and(|ours| ours.inode != facts.inode) {
-            return false;
-        }
-        match self.is_ours_by_content() {
-            Ok(is_ours) => is_ours,
-            // It cannot be read now; the time stamp is the next best witness.
-            Err(_) => self.ours.facts.is_some_and(|ours| {
-                (ours.inode, ours.size, ours.modified) == (facts.inode, facts.size, facts.modified)
-            }),
-        }
-    }
-
-    fn is_ours_by_content(&self) -> Result<bool> {
-        let failed = |cause| fs_error(self.path, VERIFYING, cause);
-        let opened = open_regular(self.directory, &self.hidden.name(), self.path).map_err(failed)?;
-        let Some(open) = opened else { return Ok(false) };
-        let writers = if self.ours.is_sealed { Lease::take(open.file.as_fd()) } else { Writers::Unknown };
-        let version = read::version(self.disk, &open, &AbortSignal::new())?;
-        let is_quiet = match writers {
-            Writers::None(lease) => !lease.is_contested(),
-            Writers::Some => false,
-            Writers::Unknown => true,
-        };
-        Ok(is_quiet && ContentDigits::of(&version) == self.ours.digits)
-    }
-
-    /// Whether our file may be in the place.
-    fn may_be_in_place(&self) -> bool {
-        match self.facts_at(self.target) {
-            Ok(facts) => self.ours.facts.is_none_or(|ours| ours.inode == facts.inode),
-            Err(cause) => cause != Errno::NOENT,
-        }
-    }
-
-    /// Keeps what the hidden name holds under a name that says what it is.
-    pub(crate) fn rescue(&self, cause: Option<Errno>) -> TakenBack {
-        let (hidden, rescue) = (self.hidden.name(), self.hidden.rescue_name());
-        let renamed = renameat_with(
-            self.directory,
-            hidden.as_slice(),
-            self.directory,
-            rescue.as_slice(),
-            RenameFlags::NOREPLACE,
-        );
-        let is_hidden = renamed.is_err();
-        let name = if is_hidden { hidden } else { rescue };
-        if renamed == Err(Errno::NOENT) {
-            return TakenBack::Kept { name: None, is_hidden: false, cause };
-        }
-        let rescue_path = self.beside(&name);
-        tracing::warn!(rescue_path, "a foreign content could not be put back and is kept");
-        TakenBack::Kept { name: Some(name), is_hidden, cause }
-    }
-
-    fn beside(&self, name: &[u8]) -> String {
-        let parent = self.path.rfind('/').map_or("", |at| &self.path[..at]);
-        format!("{parent}/{}", display_form(name))
-    }
-
-    /// The setback when a foreign content had to be kept elsewhere.
-    fn kept(&self, setback: Setback, name: Option<&[u8]>, cause: Option<Errno>) -> Setback {
-        let with_path = |error: FsError| match name {
-            Some(name) => error.with_rescue_path(self.beside(name)),
-            None => error,
-        };
-        let is_ours = self.may_be_in_place();
-        match (setback, cause) {
-            (Setback::Failed(error), cause) => {
-                let error = with_path(error);
-                // Ours may still be in the place where a step failed: only reading tells.
-                let is_unknown = is_ours || cause.is_some_and(|cause| cause != Errno::NOENT);
-                Setback::Failed(if is_unknown { error.with_published(Published::Maybe) } else { error })
-            }
-            (Setback::Overtaken, Some(cause)) if cause != Errno::NOENT => {
-                let error = fs_error(self.path, "putting a foreign content back", cause);
-                Setback::Failed(with_path(error.with_published(Published::Maybe)))
-            }
-            // Somebody writes to ours already, so it had to stay; or what was displaced was taken away.
-            (Setback::Overtaken | Setback::Rescued { .. }, _) if is_ours => {
-                let error = if name.is_some() {
-                    open_for_writing(self.path)
-                } else {
-                    refusal::keeps_changing(self.path)
-                };
-                Setback::Failed(with_path(error.with_published(Published::Maybe)))
-            }
-            (Setback::Overtaken | Setback::Rescued { .. }, _) => match name {
-                Some(name) => {
-                    Setback::Rescued { actual: self.version_in_place(), rescue_path: self.beside(name) }
-                }
-                None => Setback::Overtaken,
-            },
-            (Setback::Elsewhere, _) => Setback::Elsewhere,
-        }
-    }
-
-    /// The version of whatever ended up in the place.
-    fn version_in_place(&self) -> Option<Version> {
-        let open = open_regular(self.directory, self.target, self.path).ok()??;
-        read::version(self.disk, &open, &AbortSignal::new()).ok()
-    }
-
     /// Removes what was displaced; `false` when it is still there.
     pub(crate) fn remove_displaced(&self) -> bool {
         let removed = self.disk.before(Step::Remove);
@@ -345,7 +181,11 @@ impl Exchange<'_> {
 }
 
 /// Opens an entry of a directory for reading, without following or blocking; `None` when it is no regular file.
-fn open_regular(directory: BorrowedFd<'_>, name: &[u8], path: &str) -> Result<Option<OpenFile>, Errno> {
+pub(crate) fn open_regular(
+    directory: BorrowedFd<'_>,
+    name: &[u8],
+    path: &str,
+) -> Result<Option<OpenFile>, Errno> {
     let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
     if Facts::from(&stat).kind != FileKind::Regular {
         return Ok(None);

@@ -1,10 +1,10 @@
 //! The local disk provider of toolfs: confined opens, atomic durable publication, Linux 5.6 and later.
 //!
 //! [`LocalProvider`] serves directories of this host. `root` alone opens what lies beneath them, `resolve` finds where
-//! paths lead, `read` and `stream` read, `write` and `edit` judge, `publish` makes a new content appear and `exchange`
-//! takes back what should not have, `lock` and `host` take turns, `journal` and `recover` clean up after a crash,
-//! `operation` keeps a mutation that is repeated from happening twice, and `io_error` alone knows what an errno means
-//! to a caller. What is deliberately absent is said in each of them.
+//! paths lead, `read` and `stream` read, `write` and `edit` judge, `publish` makes a new content appear, `exchange`
+//! and `take_back` see to it that nothing foreign is lost by that, `lock` and `host` take turns, `journal` and
+//! `recover` clean up after a crash, `operation` keeps a mutation that is repeated from happening twice, and
+//! `io_error` alone knows what an errno means to a caller. What is deliberately absent is said in each of them.
 //!
 //! What "atomic" means here: a reader sees the old or the new content, never a part of either, and what a foreign
 //! writer put in the way between the judgement and the publication is put back, not lost. Where a file system cannot
@@ -48,6 +48,7 @@ mod stat;
 mod stat_cache;
 mod step;
 mod stream;
+mod take_back;
 mod temporary;
 #[cfg(test)]
 mod tests;

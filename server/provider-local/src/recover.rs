@@ -22,7 +22,7 @@ use toolfs_core::target::display_form;
 use toolfs_provider::abort::AbortSignal;
 
 use crate::disk::{Disk, OpenFile};
-use crate::exchange::{Exchange, Ours, TakenBack, look_beneath};
+use crate::exchange::{Exchange, Ours, look_beneath};
 use crate::facts::file_system;
 use crate::fcntl::{Lease, Writers};
 use crate::host::{HostLock, Spot};
@@ -33,6 +33,7 @@ use crate::leftover::{Beneath, Decision, Hidden, Label, decide};
 use crate::location::{join, strip_path};
 use crate::place::Place;
 use crate::root::{self, Root};
+use crate::take_back::TakenBack;
 
 /// How many directories are remembered as looked at. Beyond that all are forgotten, and looked at again.
 const MAX_LOOKED: usize = 1 << 16;
