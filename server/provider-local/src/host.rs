@@ -87,11 +87,12 @@ impl Host {
         loop {
             abort.check().map_err(|error| error.with_path(path))?;
             match try_lock_byte(file.as_fd(), offset) {
-                Ok(true) if root::facts(&file).is_ok_and(|facts| facts.links > 0) => {
-                    return Ok(HostLock { host: self, device, offset, file: Some(file) });
-                }
-                // Somebody cleaned up and removed the file: others lock the next one.
                 Ok(true) => {
+                    let facts = root::facts(&file).map_err(|cause| turn_error(path, cause))?;
+                    if facts.links > 0 {
+                        return Ok(HostLock { host: self, device, offset, file: Some(file) });
+                    }
+                    // Somebody cleaned up and removed the file: others lock the next one.
                     file = open_lock_file(&self.locks, device).map_err(|cause| turn_error(path, cause))?;
                 }
                 Ok(false) if waited >= PATIENCE => {
