@@ -48,8 +48,7 @@ impl Parents {
             match open_child(within.as_fd(), name, root::directory()) {
                 Ok(directory) => parents.made.push(Made { within, name: name.clone(), directory, is_ours }),
                 // It was something else's name a moment later; with O_DIRECTORY a link says ENOTDIR.
-                Err(Errno::LOOP | Errno::NOENT) => return Ok(Found::Elsewhere),
-                Err(Errno::NOTDIR) if !is_ours => return Ok(Found::Elsewhere),
+                Err(Errno::LOOP | Errno::NOENT | Errno::NOTDIR) => return Ok(Found::Elsewhere),
                 Err(cause) => {
                     if is_ours {
                         let _ = unlinkat(&within, name.as_slice(), AtFlags::REMOVEDIR);

@@ -150,10 +150,13 @@ fn by_kernel(asked: &Asked) -> Option<Location> {
     let reached = root.open_resolved(&path).ok()?;
     let canonical = path_of(&reached)?;
     let canonical = strip_path(&path_of(root.handle())?, &canonical)?.to_vec();
-    // The name is only a name: it must lead to the same file when no link is followed.
-    let again = root.open_exact(&canonical, OFlags::PATH).ok()?;
-    let is_same = facts(&again).ok()?.inode == facts(&reached).ok()?.inode;
-    is_same.then(|| location(canonical))
+    // The name is only a name, perhaps a later one than the path led to: that of a backup, or of what a publication
+    // just displaced. So the path must still lead to the same file, and then the name too, when no link is followed.
+    let inode = facts(&reached).ok()?.inode;
+    let is_same = |again: OwnedFd| facts(&again).is_ok_and(|facts| facts.inode == inode);
+    let still_leads = is_same(root.open_resolved(&path).ok()?);
+    let is_named = is_same(root.open_exact(&canonical, OFlags::PATH).ok()?);
+    (still_leads && is_named).then(|| location(canonical))
 }
 
 /// Where an open file is now, as the kernel tells it.

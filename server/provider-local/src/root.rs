@@ -161,7 +161,8 @@ impl Root {
         match self.lookup {
             Lookup::Kernel => {
                 let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-                open_beneath(self.handle(), relative, flags, resolve)
+                // Only what is moved out of the root while it is looked up leads out of it by such a path.
+                open_beneath(self.handle(), relative, flags, resolve, Errno::AGAIN)
             }
             Lookup::Walk => self.open_by_walk(relative, flags),
         }
@@ -171,7 +172,7 @@ impl Root {
     /// [`Lookup::Kernel`].
     pub(crate) fn open_resolved(&self, relative: &[u8]) -> Result<OwnedFd, Errno> {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        open_beneath(self.handle(), relative, OFlags::PATH, resolve)
+        open_beneath(self.handle(), relative, OFlags::PATH, resolve, Errno::XDEV)
     }
 
     /// What must not be done, for the proofs to find: the path is judged by its real path, and opened by its name.
@@ -195,19 +196,7 @@ impl Root {
         while let Some(component) = components.next() {
             let parent = here.as_ref().map_or(self.handle(), AsFd::as_fd);
             if components.peek().is_none() {
-                // The kernel's lookup refuses a link even for a mere path handle, and says so before it says that it
-                // is no directory; so does this one.
-                let is_link =
-                    |handle: &OwnedFd| facts(handle).is_ok_and(|facts| facts.kind == FileKind::Symlink);
-                return match open_child(parent, component, flags) {
-                    Ok(last) if flags.contains(OFlags::PATH) && is_link(&last) => Err(Errno::LOOP),
-                    Err(Errno::NOTDIR)
-                        if open_child(parent, component, OFlags::PATH).is_ok_and(|last| is_link(&last)) =>
-                    {
-                        Err(Errno::LOOP)
-                    }
-                    other => other,
-                };
+                return open_last(parent, component, flags);
             }
             let next = open_child(parent, component, OFlags::PATH)?;
             match facts(&next)?.kind {
@@ -321,14 +310,40 @@ fn single(name: &[u8]) -> Result<&[u8], Errno> {
     if is_single { Ok(name) } else { Err(Errno::INVAL) }
 }
 
+/// Opens the last name of a walk as the kernel's own lookup does.
+///
+/// That one refuses a link even for a mere path handle, and says so before it says that it is no directory.
+fn open_last(directory: BorrowedFd<'_>, name: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+    let kind = |handle: &OwnedFd| facts(handle).map(|facts| facts.kind);
+    match open_child(directory, name, flags) {
+        Ok(last) if flags.contains(OFlags::PATH) && kind(&last)? == FileKind::Symlink => Err(Errno::LOOP),
+        Err(Errno::NOTDIR) => match kind(&open_child(directory, name, OFlags::PATH)?)? {
+            // A directory that was none an instant ago was swapped, most likely for a link.
+            FileKind::Symlink | FileKind::Directory => Err(Errno::LOOP),
+            FileKind::Regular
+            | FileKind::Fifo
+            | FileKind::Socket
+            | FileKind::BlockDevice
+            | FileKind::CharDevice
+            | FileKind::Other => Err(Errno::NOTDIR),
+        },
+        other => other,
+    }
+}
+
+/// Opens what is beneath `root`; `led_out` is the error for what is not.
 fn open_beneath(
     root: BorrowedFd<'_>,
     relative: &[u8],
     flags: OFlags,
     resolve: ResolveFlags,
+    led_out: Errno,
 ) -> Result<OwnedFd, Errno> {
     let path = if relative.is_empty() { b".".as_slice() } else { relative };
-    again_and_again(|| fs::openat2(root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve))
+    again_and_again(|| match fs::openat2(root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
+        Err(Errno::XDEV) => Err(led_out),
+        other => other,
+    })
 }
 
 /// Opens, for as long as the kernel asks for another try and that is not too often.
@@ -346,7 +361,7 @@ fn again_and_again(open: impl Fn() -> Result<OwnedFd, Errno>) -> Result<OwnedFd,
 }
 
 fn kernel_looks_up(handle: &OwnedFd) -> bool {
-    open_beneath(handle.as_fd(), b".", OFlags::PATH, ResolveFlags::BENEATH).is_ok()
+    open_beneath(handle.as_fd(), b".", OFlags::PATH, ResolveFlags::BENEATH, Errno::XDEV).is_ok()
 }
 
 #[cfg(test)]

@@ -92,6 +92,31 @@ async fn a_walk_through_a_swapped_directory_never_leads_out() {
     race(true).await;
 }
 
+/// A file that somebody exchanged with one from elsewhere while it was looked up led out of the roots, as it was told.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_is_exchanged_with_one_from_outside_is_no_way_out() {
+    for force_walk in [false, true] {
+        let bench = Bench::with(|options| options.force_walk = force_walk);
+        let outside = bench.root.parent().unwrap().join("saved");
+        fs::write(&outside, "one").unwrap();
+        bench.put("f", "other");
+        let file = bench.root.join("f");
+        while_attacked(
+            move || renameat_with(CWD, &file, CWD, &outside, RenameFlags::EXCHANGE).unwrap(),
+            async || {
+                let end = Instant::now() + Duration::from_millis(500);
+                while Instant::now() < end {
+                    match bench.read("f").await {
+                        Ok(_) => {}
+                        Err(error) => assert_eq!(error.code(), Code::Unavailable, "{error:?}"),
+                    }
+                }
+            },
+        )
+        .await;
+    }
+}
+
 /// The directory is moved out of the root after it was opened, and another one takes its name.
 #[tokio::test]
 async fn a_directory_that_was_moved_away_gets_no_new_file() {
