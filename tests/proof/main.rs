@@ -16,12 +16,14 @@ mod arguments;
 mod client;
 mod control;
 mod failing;
+mod foreign;
 mod full_disk;
 mod kill;
 mod ledger;
 mod mounts;
 mod observations;
 mod power;
+mod race;
 mod record;
 mod scenario;
 mod strace;
@@ -62,6 +64,9 @@ const PROMISES: &[Promise] = &[
     power::CUT,
     power::SEQUENCE,
     power::DEVICE,
+    race::ATTACK,
+    race::RACE,
+    foreign::PROMISE,
 ];
 
 /// The proofs that mount something.
