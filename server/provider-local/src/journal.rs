@@ -206,6 +206,11 @@ pub(crate) struct Abandoned<'a> {
 }
 
 impl Abandoned<'_> {
+    /// The device that it lies on.
+    pub(crate) fn device(&self) -> Result<u64, Errno> {
+        Ok(root::facts(&self.file)?.inode.0)
+    }
+
     /// What was under way.
     pub(crate) fn entries(&self) -> Result<Vec<Entry>, Errno> {
         let size = root::facts(&self.file)?.size;

@@ -117,6 +117,8 @@ fn follow(disk: &Disk, journal: Abandoned<'_>) {
         }
     };
     let instance = journal.instance;
+    let lies_apart =
+        journal.device().is_ok_and(|device| disk.roots.iter().all(|root| root.facts.inode.0 != device));
     // A journal tells of its own instance. What it says of another one is damage, and that one may live.
     let own = entries.iter().filter(|entry| entry.hidden.instance == instance);
     let followed = own.map(|entry| follow_entry(disk, entry)).max().unwrap_or(Followed::Settled);
@@ -125,8 +127,11 @@ fn follow(disk: &Disk, journal: Abandoned<'_>) {
         Followed::Lost => journal.remove(),
         Followed::Settled => {
             journal.remove();
-            // Only now is it certain that no hidden file has this name.
-            if let Some(host) = &disk.host {
+            // Only now is it certain that no hidden file has this name. A journal that lies on the volume of a root may
+            // have lost what it told when that failed and came back: then the next boot takes the instance off.
+            if let Some(host) = &disk.host
+                && lies_apart
+            {
                 host.forget(instance);
             }
         }
