@@ -7,7 +7,7 @@ use fastrand::Rng;
 use toolfs_core::planted::Fault;
 use toolfs_provider::capability::Durability;
 
-use super::drive::FrailVolume;
+use super::drive::{FrailVolume, Order, Terms};
 use super::load::cut_under_load;
 use super::pool::Trial;
 use super::scratch::Scratch;
@@ -26,15 +26,17 @@ pub(crate) const PROMISE: Promise = Promise {
     prove,
 };
 
-/// The file system never tells its device to flush.
+/// The file system never tells its device to flush, which keeps the order of the writes all the same.
 const WITHOUT_BARRIERS: &str = "volume-without-barriers";
 
 fn prove(task: &Task) -> Found {
-    let has_barriers = !task.has_world(WITHOUT_BARRIERS);
-    let volume = |kind, scratch: &Scratch, seed| match kind {
-        Kind::Ext4 | Kind::Xfs if has_barriers => FrailVolume::new(kind, "defaults", seed, scratch),
-        Kind::Ext4 => FrailVolume::new(kind, "barrier=0", seed, scratch),
-        Kind::Xfs => Err("it always flushes".to_owned()),
+    let volume = |kind, scratch: &Scratch, seed| {
+        let terms = match (task.has_world(WITHOUT_BARRIERS), kind) {
+            (false, _) => Terms { options: "defaults", order: Order::Any },
+            (true, Kind::Ext4) => Terms { options: "barrier=0", order: Order::Kept },
+            (true, Kind::Xfs) => return Err("it always flushes".to_owned()),
+        };
+        FrailVolume::new(kind, terms, seed, scratch)
     };
     let trial = Trial {
         cases_per_site: 25,
@@ -48,6 +50,7 @@ fn prove(task: &Task) -> Found {
             let mut case = cut_under_load(site, &mut Rng::with_seed(seed))?;
             let toll = site.powered.toll;
             case.facts.extend([
+                ("cuts that took something".to_owned(), u64::from(toll.taken + toll.torn > 0)),
                 ("unflushed writes that a cut left".to_owned(), toll.left),
                 ("unflushed writes that a cut took".to_owned(), toll.taken),
                 ("unflushed writes that a cut tore".to_owned(), toll.torn),

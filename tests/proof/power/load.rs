@@ -1,5 +1,6 @@
 //! Four clients that make random calls until the power is cut.
 
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -9,7 +10,7 @@ use fastrand::Rng;
 
 use super::furniture::{DIRECTORIES, links};
 use super::site::Site;
-use super::volume::Powered;
+use super::volume::{Powered, sync};
 use crate::client::{Client, Ending, Violation};
 use crate::sweep::Case;
 
@@ -18,6 +19,9 @@ const CLIENTS: usize = 4;
 /// The cut comes after so many acknowledgements or so long, whatever is first: both are drawn below these.
 const MOST_ACKNOWLEDGED: u64 = 60;
 const LONGEST: Duration = Duration::from_millis(200);
+
+/// And so long after that at most: the moment of an answer is one at which little is under way.
+const LONGEST_AFTER: Duration = Duration::from_millis(4);
 
 /// How often it is looked whether it is time.
 const PAUSE: Duration = Duration::from_micros(200);
@@ -48,16 +52,24 @@ impl Course {
 /// What is wrong.
 pub(super) fn cut_under_load<P: Powered>(site: &mut Site<P>, rng: &mut Rng) -> Result<Case, Violation> {
     let (after, within) = (rng.u64(1..MOST_ACKNOWLEDGED), LONGEST.mul_f64(rng.f64()));
+    let linger = LONGEST_AFTER.mul_f64(rng.f64());
     // Answers that arrive after the cut count, too: half of the time the worker lives on for them.
     let is_killed_at_once = rng.bool();
+    // Somebody else's syncs make half of a publication durable. They hide a sync that is missing, so they are not always
+    // there.
+    let is_synced_by_others = rng.bool();
     let course = Course::default();
     let files = site.ledger.files();
     let (powered, desk) = site.open();
+    let point = powered.point().to_owned();
     let cut = thread::scope(|scope| {
         for _ in 0..CLIENTS {
             let client = desk.client(rng.u64(..));
             let (course, files) = (&course, files.clone());
             scope.spawn(move || work(client, files, course));
+        }
+        if is_synced_by_others {
+            scope.spawn(|| sync_until_over(&point, &course));
         }
         let began = Instant::now();
         while course.acknowledged.load(Ordering::SeqCst) < after
@@ -66,6 +78,7 @@ pub(super) fn cut_under_load<P: Powered>(site: &mut Site<P>, rng: &mut Rng) -> R
         {
             thread::sleep(PAUSE);
         }
+        thread::sleep(linger);
         course.is_cut.store(true, Ordering::SeqCst);
         let cut = powered.cut();
         if is_killed_at_once {
@@ -78,14 +91,24 @@ pub(super) fn cut_under_load<P: Powered>(site: &mut Site<P>, rng: &mut Rng) -> R
         return Err(violation);
     }
     cut?;
-    site.recover()?;
+    let hidden = site.recover()?;
     let count = |name: &str, counter: AtomicU64| (name.to_owned(), counter.into_inner());
     let facts = vec![
         count("calls acknowledged", course.acknowledged),
         count("calls in flight at a cut", course.open),
         count("calls refused", course.refused),
+        ("hidden files that a cut left".to_owned(), hidden),
     ];
-    Ok(Case { steps: facts.iter().map(|(_, count)| count).sum(), violation: None, facts })
+    Ok(Case { steps: facts[..3].iter().map(|(_, count)| count).sum(), violation: None, facts })
+}
+
+fn sync_until_over(point: &Path, course: &Course) {
+    while !course.is_over.load(Ordering::SeqCst) {
+        if sync(point).is_err() {
+            // There is no power any more.
+            break;
+        }
+    }
 }
 
 fn work(mut client: Client<'_>, mut files: Vec<String>, course: &Course) {

@@ -92,19 +92,13 @@ impl<P: Powered> Site<P> {
         let told = |error: std::io::Error| error.to_string();
         fs::create_dir(site.root()).and_then(|()| furnish(&site.root())).map_err(told)?;
         site.ledger.take_stock(site.look()?.files);
-        site.sync()?;
+        site.powered.settle()?;
         site.boot()?;
         Ok(site)
     }
 
     pub(super) fn root(&self) -> PathBuf {
         self.powered.point().join("root")
-    }
-
-    /// Makes everything durable that is there.
-    fn sync(&self) -> Result<(), String> {
-        let point = fs::File::open(self.powered.point()).map_err(|error| error.to_string())?;
-        rustix::fs::syncfs(point).map_err(|error| error.to_string())
     }
 
     /// The power switch, and what clients work with meanwhile.
@@ -114,10 +108,11 @@ impl<P: Powered> Site<P> {
     }
 
     /// After a cut: compares what is left with what was acknowledged, and sees that the next worker leaves no litter.
+    /// Tells how many hidden files there were.
     ///
     /// # Errors
     /// What is wrong.
-    pub(super) fn recover(&mut self) -> Result<(), String> {
+    pub(super) fn recover(&mut self) -> Result<u64, String> {
         if let Some(worker) = self.worker.take() {
             worker.kill();
             worker.wait();
@@ -126,6 +121,7 @@ impl<P: Powered> Site<P> {
         mounted.map_err(|error| format!("what is left of the volume cannot be mounted: {error}"))?;
         let Tree { files, litter, .. } = self.compare("after the cut")?;
         // What was asked for, and what is hidden: the first use itself leaves something now and then.
+        let hidden = litter.len() as u64;
         let mut used = self.ledger.touched();
         used.retain(|file| !file.ends_with(FIRST_USE));
         used.extend(litter);
@@ -140,7 +136,7 @@ impl<P: Powered> Site<P> {
             (None, Some(rescue)) => {
                 Err(format!("`{rescue}` was rescued, and nobody else had written anything"))
             }
-            (None, None) => Ok(()),
+            (None, None) => Ok(hidden),
         }
     }
 

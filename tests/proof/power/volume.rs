@@ -136,6 +136,14 @@ pub(super) trait Powered: Send {
     /// Where it is mounted.
     fn point(&self) -> &Path;
 
+    /// Makes everything durable that is there, however the volume is mounted.
+    ///
+    /// # Errors
+    /// What the system said.
+    fn settle(&mut self) -> Result<(), String> {
+        sync(self.point())
+    }
+
     /// Cuts the power, whoever is at work. Nothing that is written from here on gets through.
     ///
     /// # Errors
@@ -190,6 +198,15 @@ impl Powered for Volume {
         self.mount = Some(Mount::new(self.kind, &self.device, &self.point, "defaults")?);
         Ok(())
     }
+}
+
+/// Lets a file system write what it has to write.
+///
+/// # Errors
+/// What the system said.
+pub(super) fn sync(point: &Path) -> Result<(), String> {
+    let point = File::open(point).map_err(|error| error.to_string())?;
+    rustix::fs::syncfs(point).map_err(|error| error.to_string())
 }
 
 /// Shuts a file system down without flushing its log.

@@ -36,6 +36,19 @@ pub(in crate::power) struct Toll {
     pub(in crate::power) torn: u64,
 }
 
+impl Order {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Order::Any => "any-order",
+            Order::Kept => "order-kept",
+        }
+    }
+
+    pub(super) fn parse(name: &str) -> Option<Order> {
+        [Order::Any, Order::Kept].into_iter().find(|order| order.as_str() == name)
+    }
+}
+
 impl Cache {
     pub(super) fn new(medium: File) -> Cache {
         Cache { medium, pending: Vec::new(), newest: HashMap::new() }
@@ -73,8 +86,8 @@ impl Cache {
     }
 
     /// Loses what was not flushed, but for a subset of it.
-    pub(super) fn cut(&mut self, rng: &mut Rng) -> io::Result<Toll> {
-        let subset = Subset::draw(rng, self.pending.len());
+    pub(super) fn cut(&mut self, rng: &mut Rng, order: Order) -> io::Result<Toll> {
+        let subset = Subset::draw(rng, order, self.pending.len());
         let mut toll = Toll::default();
         for (index, write) in self.pending.iter().enumerate() {
             let mut written = 0;
@@ -100,25 +113,34 @@ impl Cache {
     }
 }
 
+/// In which order a drive makes durable what nobody told it to flush.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::power) enum Order {
+    /// In any, which is what a file system must be prepared for.
+    Any,
+    /// In that of the writes: so, a file system that never flushes comes back whole, but as it was before.
+    Kept,
+}
+
 /// Which sectors a cut leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Subset {
     None,
-    /// The writes before this one, as a drive does that keeps the order.
+    /// The writes before this one.
     Before(usize),
-    /// The writes from this one on, as one does that has the older ones still to do.
+    /// The writes from this one on.
     From(usize),
     /// So many of ten sectors, of all writes.
     Tenths(u32),
 }
 
 impl Subset {
-    fn draw(rng: &mut Rng, count: usize) -> Subset {
-        match rng.u32(..5) {
-            0 => Subset::None,
-            1 => Subset::Before(rng.usize(..=count)),
-            2 => Subset::From(rng.usize(..=count)),
-            _ => Subset::Tenths(rng.u32(1..=9)),
+    fn draw(rng: &mut Rng, order: Order, count: usize) -> Subset {
+        match (order, rng.u32(..5)) {
+            (_, 0) => Subset::None,
+            (Order::Kept, _) | (Order::Any, 1) => Subset::Before(rng.usize(..=count)),
+            (Order::Any, 2) => Subset::From(rng.usize(..=count)),
+            (Order::Any, _) => Subset::Tenths(rng.u32(1..=9)),
         }
     }
 

@@ -9,19 +9,31 @@ mod serve;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{self, Child, ChildStdin, ChildStdout, Stdio};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::command::{run, run_patiently};
 use super::scratch::Scratch;
-use super::volume::{ATTEMPTS, Kind, Loop, Mount, Powered, shut_down};
+use super::volume::{ATTEMPTS, Kind, Loop, Mount, Powered, shut_down, sync};
 use crate::Part;
 
-pub(in crate::power) use self::cache::{SECTOR, Toll};
+pub(in crate::power) use self::cache::Order;
+use self::cache::{SECTOR, Toll};
 
 pub(crate) const PART: Part = Part { name: "drive", run: serve::run };
 
 /// The name of the one file.
 const NAME: &str = "drive";
+
+/// A line to a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Command {
+    Flush,
+    Cut { seed: u64 },
+}
 
 /// A running drive. It is unmounted and ends when it is dropped.
 #[derive(Debug)]
@@ -34,9 +46,9 @@ struct Drive {
 }
 
 impl Drive {
-    fn start(medium: &Path, point: &Path) -> Result<Drive, String> {
-        let mut command = Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
-        command.arg(PART.name).args([medium, point]);
+    fn start(medium: &Path, point: &Path, order: Order) -> Result<Drive, String> {
+        let mut command = process::Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
+        command.arg(PART.name).args([medium, point]).arg(order.as_str());
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
         let input = child.stdin.take();
@@ -52,9 +64,19 @@ impl Drive {
         self.point.join(NAME)
     }
 
+    fn flush(&mut self) -> Result<(), String> {
+        self.order::<()>(&Command::Flush)
+    }
+
     fn cut(&mut self, seed: u64) -> Result<Toll, String> {
+        self.order(&Command::Cut { seed })
+    }
+
+    /// Has something done that is no business of the kernel.
+    fn order<T: DeserializeOwned>(&mut self, command: &Command) -> Result<T, String> {
+        let command = serde_json::to_string(command).expect("it has a form in JSON");
         if let Some(input) = &mut self.input {
-            writeln!(input, "{seed}").map_err(|error| error.to_string())?;
+            writeln!(input, "{command}").map_err(|error| error.to_string())?;
         }
         let line = self.line()?;
         serde_json::from_str(&line).map_err(|_| format!("the drive said `{line}`"))
@@ -77,11 +99,19 @@ impl Drop for Drive {
     }
 }
 
+/// What file system and drive promise each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Terms {
+    /// How the file system is mounted.
+    pub(super) options: &'static str,
+    pub(super) order: Order,
+}
+
 /// A file system on a device over such a drive. Dropping it leaves nothing.
 #[derive(Debug)]
 pub(super) struct FrailVolume {
     kind: Kind,
-    options: &'static str,
+    terms: Terms,
     medium: PathBuf,
     drive_point: PathBuf,
     point: PathBuf,
@@ -104,17 +134,12 @@ impl FrailVolume {
     ///
     /// # Errors
     /// What the system said.
-    pub(super) fn new(
-        kind: Kind,
-        options: &'static str,
-        seed: u64,
-        scratch: &Scratch,
-    ) -> Result<FrailVolume, String> {
+    pub(super) fn new(kind: Kind, terms: Terms, seed: u64, scratch: &Scratch) -> Result<FrailVolume, String> {
         let medium = scratch.beside("medium");
         kind.make(&medium, SECTOR)?;
         let mut volume = FrailVolume {
             kind,
-            options,
+            terms,
             medium,
             drive_point: scratch.mount_point("drive")?,
             point: scratch.mount_point("volume")?,
@@ -127,9 +152,9 @@ impl FrailVolume {
     }
 
     fn start(&mut self) -> Result<(), String> {
-        let drive = Drive::start(&self.medium, &self.drive_point)?;
+        let drive = Drive::start(&self.medium, &self.drive_point, self.terms.order)?;
         let device = Loop::attach(&drive.file(), SECTOR)?;
-        let mount = Mount::new(self.kind, &device, &self.point, self.options)?;
+        let mount = Mount::new(self.kind, &device, &self.point, self.terms.options)?;
         self.running = Some(Running { mount, device, drive });
         Ok(())
     }
@@ -138,6 +163,11 @@ impl FrailVolume {
 impl Powered for FrailVolume {
     fn point(&self) -> &Path {
         &self.point
+    }
+
+    fn settle(&mut self) -> Result<(), String> {
+        sync(&self.point)?;
+        self.running.as_mut().map_or(Ok(()), |running| running.drive.flush())
     }
 
     fn cut(&mut self) -> Result<(), String> {

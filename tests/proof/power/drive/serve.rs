@@ -17,8 +17,10 @@ use fuser::{
     Session, WriteFlags,
 };
 
-use super::NAME;
-use super::cache::{Cache, SECTOR};
+use serde_json::json;
+
+use super::cache::{Cache, Order, SECTOR};
+use super::{Command, NAME};
 
 /// Nothing of what the kernel asks for changes.
 const FOREVER: Duration = Duration::from_secs(86_400);
@@ -28,9 +30,12 @@ const FLUSHING: Duration = Duration::from_millis(1);
 
 const FILE: INodeNo = INodeNo(2);
 
-/// Serves until nobody holds the other end of standard input: `proof drive MEDIUM MOUNT_POINT`.
+/// Serves until nobody holds the other end of standard input: `proof drive MEDIUM MOUNT_POINT ORDER`.
 pub(super) fn run(arguments: &[String]) -> ExitCode {
-    let [medium, point] = arguments else { return failed("a drive needs a medium and a mount point") };
+    let [medium, point, order] = arguments else {
+        return failed("a drive needs a medium, a mount point and an order");
+    };
+    let Some(order) = Order::parse(order) else { return failed(&format!("there is no order `{order}`")) };
     let opened = OpenOptions::new().read(true).write(true).open(medium);
     let drive = opened.and_then(|medium| {
         let size = medium.metadata()?.len();
@@ -49,14 +54,19 @@ pub(super) fn run(arguments: &[String]) -> ExitCode {
         Err(error) => return failed(&format!("`{point}`: {error}")),
     };
     say("ready");
-    for seed in io::stdin().lines().map_while(|line| line.ok()?.parse().ok()) {
-        // From here on the drive is without power, whatever the kernel still asks of it.
-        let cut = cache.lock().unwrap().take();
-        let toll = cut.map(|mut cache| cache.cut(&mut Rng::with_seed(seed)));
-        match toll {
-            Some(Ok(toll)) => say(&serde_json::to_string(&toll).unwrap()),
-            Some(Err(error)) => say(&format!("`{medium}`: {error}")),
-            None => say("there is no power to cut"),
+    for command in io::stdin().lines().map_while(|line| serde_json::from_str(&line.ok()?).ok()) {
+        let mut cache = cache.lock().unwrap();
+        let done = match (command, cache.as_mut()) {
+            (Command::Flush, Some(cache)) => cache.flush().map(|()| json!(null)),
+            // From here on the drive is without power, whatever the kernel still asks of it.
+            (Command::Cut { seed }, Some(_)) => {
+                cache.take().unwrap().cut(&mut Rng::with_seed(seed), order).map(|toll| json!(toll))
+            }
+            (_, None) => Err(io::Error::other("there is no power")),
+        };
+        match done {
+            Ok(answer) => say(&answer.to_string()),
+            Err(error) => say(&format!("`{medium}`: {error}")),
         }
     }
     // Whoever started this unmounts it, before or after.
