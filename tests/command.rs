@@ -67,6 +67,32 @@ fn exit_codes_tell_a_refusal_from_a_failure_and_from_wrong_usage() {
     }
 }
 
+/// The system ends a process with a signal that writes beyond its limit, unless the process takes care.
+#[test]
+fn a_write_beyond_the_limit_on_files_is_an_error_of_that_call() {
+    let served = Served::start();
+    let pid = served.server.pid().to_string();
+    let limited = Command::new("prlimit").args(["--fsize=524288:", "--pid", &pid]).output();
+    if !limited.is_ok_and(|output| output.status.success()) {
+        let _ = writeln!(std::io::stderr(), "skipped: there is no prlimit, or it may not limit files");
+        return;
+    }
+    let content = "x".repeat(1 << 20);
+    let mut command = command();
+    command
+        .args(["call", "--server", &served.socket, "write", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let arguments = format!(r#"{{"file_path": "large", "content": "{content}"}}"#);
+    child.stdin.take().unwrap().write_all(arguments.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    ended(&output, 4);
+    assert!(stdout(&output).starts_with("FS_NO_SPACE: "), "{}", stdout(&output));
+    assert!(!served.file("large").exists());
+    ended(&served.call(&["write", r#"{"file_path": "small", "content": "x"}"#]), 0);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_call_in_a_session_knows_what_the_session_saw() {
     let served = Served::start();
