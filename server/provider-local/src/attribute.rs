@@ -1,8 +1,9 @@
 //! What a new content takes over from the file that it replaces: mode, owner, access control list, user attributes.
 //!
 //! Set-user-id, set-group-id and file capabilities are dropped, as the kernel does when an unprivileged process
-//! writes. What cannot be kept (the owner, the group, a list that the file system refuses) is told, and the mode is made
-//! narrower where keeping it would let somebody do more than before. Labels that the system itself assigns (`security.selinux`, `trusted.*`) are left to it.
+//! writes. What cannot be kept (the owner, the group, a list that the file system refuses) is told, and the mode is
+//! made narrower where keeping it would let somebody do more than before. Deliberately absent: labels that the system
+//! itself assigns (`security.selinux`, `trusted.*`), which are left to it.
 
 use std::os::fd::BorrowedFd;
 

@@ -1,7 +1,7 @@
 //! The calls of `fcntl` that no safe library wraps: locks of one byte that belong to an open file, and leases.
 //!
 //! This is the only module of the crate that leaves Rust's guarantees, and all that it hands to the kernel are
-//! numbers and one structure on its own stack.
+//! numbers and one structure on its own stack. Deliberately absent: what a lock or a writer means to a mutation.
 #![expect(unsafe_code, reason = "there is no safe wrapper for these calls")]
 
 use std::os::fd::{AsRawFd, BorrowedFd};

@@ -1,7 +1,8 @@
 //! Which provider a hidden file belongs to, in which start of which system.
 //!
 //! An instance is a number that no other provider has. Its upper half tells the boot of the system apart, so that
-//! what another boot left on a disk that only one system can have mounted is nobody's any more.
+//! what another boot left on a disk that only one system can have mounted is nobody's any more. Deliberately absent:
+//! whether an instance lives, which `host` knows.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};

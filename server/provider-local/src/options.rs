@@ -1,4 +1,7 @@
 //! How a provider is to serve its roots.
+//!
+//! Deliberately absent: the roots themselves, and the places where a server usually keeps its own directories. Both are
+//! the caller's.
 
 use std::path::PathBuf;
 use std::sync::Arc;

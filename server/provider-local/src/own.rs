@@ -1,4 +1,7 @@
 //! The directories that a provider keeps for itself: never inside a root, and made for this user only.
+//!
+//! Deliberately absent: any change of the mode of a directory that is there already. Who made it decided who may use
+//! it.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;

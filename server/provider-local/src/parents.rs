@@ -1,4 +1,7 @@
 //! Directories that are made for one new file, and go again when it does not come.
+//!
+//! Deliberately absent: a record of them for after a crash. One that is left empty then is harmless, and nobody can
+//! tell whose it is.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

@@ -4,7 +4,8 @@
 //! A creation never replaces. A replacement exchanges names and then hashes what it displaced: when that is not what
 //! was judged, `exchange` puts it back, or keeps it under a rescue name when somebody moved once more. Where a name
 //! cannot be given another file, `rewrite` has the file rewritten in place. What a crash in between leaves is
-//! `recover`'s. Deliberately absent: waiting for writers who have the file open; their caller may try again.
+//! `recover`'s. Deliberately absent: waiting for writers who keep the file open for longer than the moment that `fcntl`
+//! grants them; their caller may try again.
 
 use std::os::fd::{AsFd, BorrowedFd};
 

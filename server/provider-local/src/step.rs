@@ -1,6 +1,6 @@
 //! The steps of a publication by name, so that tests can fail each of them or do something foreign just before.
 //!
-//! Outside of this crate's tests a step is only a name.
+//! Outside of this crate's tests a step is only a name. Deliberately absent: steps of reading, which changes nothing.
 
 use rustix::io::Errno;
 

@@ -1,7 +1,8 @@
 //! The file that a new content is written to before it is published.
 //!
-//! It goes again when it is dropped before it was published. It has no name until it is whole, where the file system can
-//! do that, so that a crash leaves nothing behind; a name that it has is written down before it appears.
+//! It goes again when it is dropped before it was published. It has no name until it is whole, where the file system
+//! can do that, so that a crash leaves nothing behind; a name that it has is written down before it appears, where
+//! there is a journal. Deliberately absent: any look at what it is to replace, which is `publish`'s.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
