@@ -21,6 +21,8 @@ use crate::root::{self, create_new, open_child};
 const DIRECTORY: &[u8] = b"publications";
 /// What one slot has room for: a path, two names, and what stands around them.
 pub(crate) const SLOT_BYTES: usize = 8 << 10;
+/// More slots than a provider ever has hidden files at once: a longer file is none of its making.
+const MAX_SLOTS: u64 = 16 << 10;
 const LENGTH_BYTES: usize = 4;
 const CHECKSUM_BYTES: usize = 16;
 
@@ -211,9 +213,12 @@ impl Abandoned<'_> {
         Ok(root::facts(&self.file)?.inode.0)
     }
 
-    /// What was under way.
+    /// What was under way. `EFBIG` for a file that no provider wrote.
     pub(crate) fn entries(&self) -> Result<Vec<Entry>, Errno> {
         let size = root::facts(&self.file)?.size;
+        if size > MAX_SLOTS * SLOT_BYTES as u64 {
+            return Err(Errno::FBIG);
+        }
         let mut entries = Vec::new();
         let mut offset = 0;
         while offset < size {
@@ -254,6 +259,19 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let handle = root::make_own_directory(directory.path()).unwrap();
         (directory, handle)
+    }
+
+    #[test]
+    fn a_journal_that_grew_beyond_measure_is_not_read() {
+        let (_keep, recovery) = recovery();
+        let instance = Instance::new();
+        let journal = Journal::open(recovery.as_fd(), Instance::new()).unwrap();
+        let file =
+            create_new(journal.directory.as_fd(), instance.to_string().as_bytes(), Mode::RUSR | Mode::WUSR);
+        rustix::fs::ftruncate(file.unwrap(), 40 << 30).unwrap();
+        let abandoned = journal.abandoned().unwrap();
+        assert_eq!(abandoned.len(), 1);
+        assert_eq!(abandoned[0].entries().unwrap_err(), Errno::FBIG);
     }
 
     #[test]

@@ -83,6 +83,9 @@ pub(crate) struct Hidden {
 }
 
 impl Hidden {
+    /// The rule that keeps callers from such names: what lies beneath one may be taken for a leftover, and removed.
+    pub(crate) const RULE: &str = ".toolfs-INSTANCE-SERIAL-…";
+
     /// Reads a name; `None` for one that is none of ours.
     pub(crate) fn parse(name: &[u8]) -> Option<Hidden> {
         let mut parts = name.strip_prefix(PREFIX)?.split(|&byte| byte == b'-');

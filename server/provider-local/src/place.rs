@@ -14,6 +14,7 @@ use toolfs_provider::refusal;
 use crate::disk::{Disk, OpenFile};
 use crate::facts::Facts;
 use crate::io_error::{OPENING, fs_error};
+use crate::leftover::Hidden;
 use crate::location::Location;
 use crate::rewrite;
 use crate::root::{self, open_child};
@@ -140,6 +141,9 @@ impl Place {
     pub(crate) fn check_changeable(&self, disk: &Disk, existing: Option<&OpenFile>) -> Result<Manner> {
         if let Some(rule) = disk.rule_for(&self.location.relative) {
             return Err(refusal::protected(&self.path, &rule));
+        }
+        if self.missing.iter().chain([&self.name]).any(|name| Hidden::parse(name).is_some()) {
+            return Err(refusal::protected(&self.path, Hidden::RULE));
         }
         if let Some(open) = existing {
             // A file without any write bit is meant to stay, even where the server's rights would reach further.

@@ -391,3 +391,18 @@ async fn recovery_and_a_live_mutation_take_turns() {
         assert_eq!(bench.names(), ["f"]);
     }
 }
+
+/// Else a caller who knows the version of a content could give it a name under which it counts as litter.
+#[tokio::test]
+async fn a_name_that_could_pass_for_a_leftover_is_none_that_a_caller_can_give() {
+    let bench = bench();
+    let name = String::from_utf8(hidden(Instance::new()).name()).unwrap();
+    for path in [name.clone(), format!("{name}/inside/f")] {
+        let error = bench.write(&path, "ours", WriteGuard::Unconditional).await.unwrap_err();
+        assert_eq!(error.code(), Code::SandboxDenied, "{path}");
+        assert!(error.message().contains(".toolfs-"), "{}", error.message());
+    }
+    assert_eq!(bench.names(), Vec::<String>::new());
+    bench.write(".toolfs-notes", "free", WriteGuard::CreateIfAbsent).await.unwrap();
+    bench.write(".toolfs-rescue-0123456789abcdef-1", "free", WriteGuard::CreateIfAbsent).await.unwrap();
+}
