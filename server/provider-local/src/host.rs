@@ -11,7 +11,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, RawMode, flock, fstat, openat, unlinkat};
+use rustix::fs::{
+    AtFlags, Dir, FlockOperation, Mode, OFlags, RawMode, fchmod, flock, fstat, openat, unlinkat,
+};
 use rustix::io::{Errno, retry_on_intr};
 use toolfs_core::error::{ErrorKind, FsError, Result, UnavailableCause};
 use toolfs_core::target::display_form;
@@ -37,6 +39,8 @@ pub(crate) struct Host {
     locks: OwnedFd,
     instances: OwnedFd,
     instance: Instance,
+    /// The mode of lock files.
+    lock_mode: Mode,
     /// Locked for as long as this lives.
     living: OwnedFd,
     /// Lock files that are open and hold nothing, by file system.
@@ -65,8 +69,15 @@ impl Host {
         let mode = Mode::from_raw_mode(fstat(&directory).map_err(failed)?.st_mode as RawMode & 0o7777);
         let locks = own::subdirectory(directory.as_fd(), b"locks", mode).map_err(failed)?;
         let instances = own::subdirectory(directory.as_fd(), b"instances", mode).map_err(failed)?;
-        let (instance, living) = register(&instances).map_err(failed)?;
-        Ok(Host { locks, instances, instance, living, idle: Mutex::default() })
+        let (instance, living) = register(&instances, own::file_mode(mode)).map_err(failed)?;
+        Ok(Host {
+            locks,
+            instances,
+            instance,
+            lock_mode: own::file_mode(mode),
+            living,
+            idle: Mutex::default(),
+        })
     }
 
     /// The name of this provider.
@@ -93,7 +104,7 @@ impl Host {
                         return Ok(HostLock { host: self, device, offset, file: Some(file) });
                     }
                     // Somebody cleaned up and removed the file: others lock the next one.
-                    file = open_lock_file(&self.locks, device).map_err(|cause| turn_error(path, cause))?;
+                    file = self.open_lock_file(device).map_err(|cause| turn_error(path, cause))?;
                 }
                 Ok(false) if waited >= PATIENCE => {
                     let kind = ErrorKind::Unavailable { cause: UnavailableCause::KeepsChanging };
@@ -146,7 +157,15 @@ impl Host {
 
     fn lock_file(&self, device: u64) -> Result<OwnedFd, Errno> {
         let idle = self.idle().get_mut(&device).and_then(Vec::pop);
-        idle.map_or_else(|| open_lock_file(&self.locks, device), Ok)
+        idle.map_or_else(|| self.open_lock_file(device), Ok)
+    }
+
+    fn open_lock_file(&self, device: u64) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let name = format!("{device:x}");
+        let file = retry_on_intr(|| openat(&self.locks, &name, flags, Mode::RUSR | Mode::WUSR))?;
+        give_mode(&file, self.lock_mode)?;
+        Ok(file)
     }
 
     fn idle(&self) -> MutexGuard<'_, HashMap<u64, Vec<OwnedFd>>> {
@@ -196,19 +215,24 @@ impl Drop for HostLock<'_> {
     }
 }
 
-fn open_lock_file(locks: &OwnedFd, device: u64) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    retry_on_intr(|| openat(locks, format!("{device:x}"), flags, Mode::from_raw_mode(0o666)))
+/// Gives a file of this user the mode that it is to have, whatever the umask. Another user's has it from its maker, or
+/// will in a moment.
+fn give_mode(file: &OwnedFd, mode: Mode) -> Result<(), Errno> {
+    if root::facts(file)?.mode != mode.as_raw_mode() {
+        let _ = fchmod(file, mode);
+    }
+    Ok(())
 }
 
 /// Puts a new instance on the list, and locks it.
-fn register(instances: &OwnedFd) -> Result<(Instance, OwnedFd), Errno> {
+fn register(instances: &OwnedFd, mode: Mode) -> Result<(Instance, OwnedFd), Errno> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     loop {
         let instance = Instance::new();
         let name = instance.to_string();
-        match retry_on_intr(|| openat(instances, &name, flags, Mode::from_raw_mode(0o666))) {
+        match retry_on_intr(|| openat(instances, &name, flags, Mode::RUSR | Mode::WUSR)) {
             Ok(file) => {
+                give_mode(&file, mode)?;
                 // Somebody may be asking whether it lives, which takes a moment; or it took it for dead, which it was.
                 retry_on_intr(|| flock(&file, FlockOperation::LockExclusive))?;
                 if root::facts(&file)?.links > 0 {

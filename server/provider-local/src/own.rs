@@ -48,22 +48,46 @@ pub(crate) fn open(path: &Path, setting: &'static str, roots: &[Arc<Root>]) -> R
     Ok(directory)
 }
 
-/// Opens a directory in one of the provider's own, and makes it with `mode`, whatever the umask, if it is not there.
+/// Opens a directory in one of the provider's own, and makes it, if it is not there, with `mode`, whatever the umask.
 pub(crate) fn subdirectory(within: BorrowedFd<'_>, name: &[u8], mode: Mode) -> Result<OwnedFd, Errno> {
     loop {
         match open_child(within, name, root::directory()) {
             Err(Errno::NOENT) => match mkdirat(within, name, Mode::RWXU) {
-                Ok(()) => {
-                    let made = open_child(within, name, root::directory())?;
-                    if mode != Mode::RWXU {
-                        fchmod(made.as_fd(), mode)?;
-                    }
-                    return Ok(made);
-                }
-                Err(Errno::EXIST) => {}
+                Ok(()) | Err(Errno::EXIST) => {}
                 Err(cause) => return Err(cause),
             },
-            other => return other,
+            Ok(directory) => {
+                // Also one that is there: whoever made it may have died before it had its mode. Another user's is left
+                // to that user, who is about to give it the same.
+                let has = root::facts(&directory)?.mode;
+                if has == Mode::RWXU.as_raw_mode() && mode != Mode::RWXU {
+                    let _ = fchmod(directory.as_fd(), mode);
+                }
+                return Ok(directory);
+            }
+            Err(cause) => return Err(cause),
+        }
+    }
+}
+
+/// The mode of a file in a directory that has `directory` as its own: whoever may make files there may read and write
+/// it, and nobody else may even open it, for who can open a lock file can lock it.
+pub(crate) fn file_mode(directory: Mode) -> Mode {
+    let writers = directory & (Mode::WUSR | Mode::WGRP | Mode::WOTH);
+    writers | Mode::from_raw_mode(writers.as_raw_mode() << 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_for_those_who_may_make_files_beside_it() {
+        for (directory, file) in
+            [(0o700, 0o600), (0o755, 0o600), (0o770, 0o660), (0o2775, 0o660), (0o1777, 0o666), (0o733, 0o666)]
+        {
+            let mode = file_mode(Mode::from_raw_mode(directory));
+            assert_eq!(mode.as_raw_mode(), file, "{directory:o} {mode:?}");
         }
     }
 }

@@ -107,6 +107,26 @@ fn the_directories_of_a_provider_are_made_for_its_user_only() {
     }
 }
 
+/// Else a user of the host who may only look could hold a lock for ever, and one who may take part could not.
+#[tokio::test]
+async fn whoever_may_make_files_in_the_runtime_directory_may_lock_there_and_nobody_else() {
+    use std::os::unix::fs::PermissionsExt;
+    for (mode, of_files) in [(0o700, 0o600), (0o755, 0o600), (0o770, 0o660), (0o1777, 0o666)] {
+        let runtime = tempfile::tempdir().unwrap();
+        fs::set_permissions(runtime.path(), fs::Permissions::from_mode(mode)).unwrap();
+        let bench = Bench::with(|options| options.runtime = Some(runtime.path().to_owned()));
+        bench.write("f", "new", WriteGuard::CreateIfAbsent).await.unwrap();
+        for directory in ["locks", "instances"] {
+            let directory = runtime.path().join(directory);
+            let mode_of = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+            assert_eq!(mode_of(&directory), mode);
+            let files: Vec<_> =
+                fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+            assert_eq!(files.iter().map(|file| mode_of(file)).collect::<Vec<_>>(), [of_files], "{mode:o}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_provider_that_ends_in_order_leaves_nothing_of_its_own() {
     let bench = Bench::with_host(|_| {});
