@@ -171,6 +171,24 @@ pub(crate) fn replace(
     content: &[u8],
     abort: &AbortSignal,
 ) -> Result<Effect, Setback> {
+    let mut effect = replace_or_rewrite(disk, place, turn, basis, content, abort)?;
+    if effect.not_durable.is_none()
+        && let Some(copies) = &disk.copies
+    {
+        let outdated = copies.outdate(disk, basis.old.facts.inode);
+        effect.not_durable = outdated.err().map(|cause| rewrite::not_outdated(&place.path, cause));
+    }
+    Ok(effect)
+}
+
+fn replace_or_rewrite(
+    disk: &Disk,
+    place: &Place,
+    turn: &Turn,
+    basis: &Basis<'_>,
+    content: &[u8],
+    abort: &AbortSignal,
+) -> Result<Effect, Setback> {
     let failed = |cause| fs_error(&place.path, PUBLISHING, cause);
     if Fault::PublishTearsInPlace.is_planted() {
         return tear(disk, place, content).map_err(|cause| failed(cause).into());

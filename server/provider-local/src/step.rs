@@ -57,11 +57,13 @@ pub(crate) enum Step {
     PutBack,
     /// Removing the copy.
     RemoveCopy,
+    /// Making a copy worthless that cannot be removed.
+    SpoilCopy,
 }
 
 #[cfg(test)]
 impl Step {
-    pub(crate) const ALL: [Step; 24] = [
+    pub(crate) const ALL: [Step; 25] = [
         Step::Access,
         Step::Record,
         Step::MakeParent,
@@ -86,6 +88,7 @@ impl Step {
         Step::SyncRewritten,
         Step::PutBack,
         Step::RemoveCopy,
+        Step::SpoilCopy,
     ];
 }
 

@@ -1,18 +1,20 @@
 //! Durable copies: what a file was and was to become, kept for as long as it is rewritten.
 //!
 //! A copy is locked by the call that made it, and has a name only when it is whole, so one that nobody has locked is
-//! what a crash left. Its form: a line that says what it is, a line of JSON that says whose content follows, the old
-//! content, the new content, and the BLAKE3 of all that.
+//! what a crash left, or a server that could not settle it. Its form: a line that says what it is, a line of JSON that says whose content follows, the old
+//! content, the new content, and the BLAKE3 of all that. One that could not be removed is made worthless instead: empty,
+//! or with another first line.
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fsync, renameat, unlinkat};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fsync, ftruncate, renameat, unlinkat};
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 use serde::{Deserialize, Serialize};
 use toolfs_core::version::{Version, VersionHasher};
 use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::capability::Durability;
 
+use super::remaining::Remaining;
 use crate::disk::{Disk, OpenFile};
 use crate::io_error::{READING, copy_error, fs_error};
 use crate::place::Place;
@@ -23,6 +25,8 @@ use crate::temporary::link_nameless;
 
 /// What a copy begins with.
 const MARK: &[u8] = b"toolfs-copy-1\n";
+/// What a copy begins with that nobody is to trust any more, where it could not be emptied. As long as [`MARK`].
+const WORTHLESS: &[u8] = b"toolfs-gone-1\n";
 /// How much is copied at once.
 pub(super) const PIECE_BYTES: usize = 256 << 10;
 /// The longest second line: names are bytes, and JSON spells each of them as a number.
@@ -56,12 +60,13 @@ pub(super) struct Head {
 #[derive(Debug)]
 pub(crate) struct CopyStore {
     pub(super) directory: OwnedFd,
+    pub(super) remaining: Remaining,
 }
 
 impl CopyStore {
     /// Keeps copies in `directory`.
     pub(crate) fn new(directory: OwnedFd) -> CopyStore {
-        CopyStore { directory }
+        CopyStore { directory, remaining: Remaining::default() }
     }
 
     /// Keeps what a file is and what it is to become. The abort signal is looked at on the way.
@@ -118,7 +123,7 @@ impl CopyStore {
         }
         let digest = unnamed.hasher.finalize();
         unnamed.write(digest.as_bytes()).map_err(failed)?;
-        unnamed.finish(head, old_at).map_err(|cause| failed(cause).into())
+        unnamed.finish(head, old_at, open.facts.inode.0).map_err(|cause| failed(cause).into())
     }
 }
 
@@ -165,7 +170,7 @@ impl<'a> Unnamed<'a> {
     }
 
     /// Makes it durable, as far as the server was told to, and gives it its name.
-    fn finish(mut self, head: Head, old_at: u64) -> Result<Copy, Errno> {
+    fn finish(mut self, head: Head, old_at: u64, device: u64) -> Result<Copy, Errno> {
         let is_durable = match self.disk.durability {
             Durability::Full | Durability::Data => true,
             Durability::None => false,
@@ -175,6 +180,8 @@ impl<'a> Unnamed<'a> {
             retry_on_intr(|| fsync(&self.file))?;
         }
         self.disk.before(Step::NameCopy)?;
+        let file = self.file.try_clone();
+        let file = file.map_err(|cause| Errno::from_io_error(&cause).unwrap_or(Errno::MFILE))?;
         let name = self.disk.copy_name();
         let directory = &self.store.directory;
         match self.partial.take() {
@@ -187,13 +194,13 @@ impl<'a> Unnamed<'a> {
                 renamed?;
             }
         }
-        let file =
-            self.file.try_clone().map_err(|cause| Errno::from_io_error(&cause).unwrap_or(Errno::MFILE));
-        let synced = if is_durable { root::sync_directory(directory) } else { Ok(()) };
-        match (file, synced) {
-            (Ok(file), Ok(())) => Ok(Copy { name, file, head, old_at }),
-            (Err(cause), _) | (_, Err(cause)) => {
-                let _ = unlinkat(directory, name.as_slice(), AtFlags::empty());
+        let copy = Copy { name, file, head, old_at, device: Some(device) };
+        match if is_durable { root::sync_directory(directory) } else { Ok(()) } {
+            Ok(()) => Ok(copy),
+            Err(cause) => {
+                if let Err(cause) = copy.remove(self.disk, self.store) {
+                    tracing::warn!(%cause, "the copy of a file that is not rewritten could not be removed");
+                }
                 Err(cause)
             }
         }
@@ -203,7 +210,7 @@ impl<'a> Unnamed<'a> {
 impl Drop for Unnamed<'_> {
     fn drop(&mut self) {
         if let Some(name) = &self.partial
-            && let Err(cause) = unlinkat(&self.store.directory, name.as_slice(), AtFlags::empty())
+            && let Err(cause) = self.store.unlink(name)
         {
             tracing::warn!(%cause, "a copy that is not whole could not be removed");
         }
@@ -217,6 +224,8 @@ pub(super) struct Copy {
     file: OwnedFd,
     pub(super) head: Head,
     old_at: u64,
+    /// The number of the device that its file is on, once that is known.
+    pub(super) device: Option<u64>,
 }
 
 /// What a name in a store of copies stands for.
@@ -224,8 +233,8 @@ pub(super) struct Copy {
 pub(super) enum Left {
     /// A copy whose server died.
     Whole(Copy),
-    /// One that its server died over: nothing was changed yet.
-    Partial,
+    /// One that its server died over before anything was changed, or one that was made worthless.
+    Litter,
     /// Somebody is at work with it, or it went meanwhile.
     InUse,
     /// It is no copy, or not as it was written.
@@ -246,7 +255,10 @@ impl Copy {
             return Ok(Left::InUse);
         }
         if name.ends_with(PARTIAL) {
-            return Ok(Left::Partial);
+            return Ok(Left::Litter);
+        }
+        if is_worthless(&file)? {
+            return Ok(Left::Litter);
         }
         Ok(match Copy::parse(name, file, facts.size)? {
             Some(copy) => Left::Whole(copy),
@@ -268,7 +280,7 @@ impl Copy {
         if whole != Some(size) || !is_intact(&file, size - DIGEST_BYTES)? {
             return Ok(None);
         }
-        Ok(Some(Copy { name: name.to_vec(), file, head, old_at }))
+        Ok(Some(Copy { name: name.to_vec(), file, head, old_at, device: None }))
     }
 
     /// Reads from the old content.
@@ -290,14 +302,62 @@ impl Copy {
         }
     }
 
-    /// Removes it: the file is one of its two contents, and durable as that.
-    pub(super) fn remove(self, store: &CopyStore, durability: Durability) -> Result<(), Errno> {
-        unlinkat(&store.directory, self.name.as_slice(), AtFlags::empty())?;
-        match durability {
-            Durability::Full => root::sync_directory(&store.directory),
-            Durability::Data | Durability::None => Ok(()),
+    /// Whether it is still there, and worth what it was when it was opened.
+    pub(super) fn is_trusted(&self) -> Result<bool, Errno> {
+        Ok(root::facts(&self.file)?.links > 0 && !is_worthless(&self.file)?)
+    }
+
+    /// Lets others settle it.
+    pub(super) fn unlock(&self) {
+        if let Err(cause) = retry_on_intr(|| flock(&self.file, FlockOperation::Unlock)) {
+            tracing::warn!(%cause, "the copy of a file stays locked until this server ends");
         }
     }
+
+    /// Removes it: the file is one of its two contents, and durable as that. Where it cannot be removed for sure, it
+    /// is made worthless, and removed after a later mutation or by the next start.
+    ///
+    /// # Errors
+    /// It could be neither removed nor made worthless, and a start may trust it.
+    pub(super) fn remove(self, disk: &Disk, store: &CopyStore) -> Result<(), Errno> {
+        let removed = disk.before(Step::RemoveCopy).and_then(|()| store.unlink(&self.name));
+        let removed = removed.and_then(|()| match disk.durability {
+            // A power cut that brought it back would have it judged against whatever the file is by then.
+            Durability::Full | Durability::Data => root::sync_directory(&store.directory),
+            Durability::None => Ok(()),
+        });
+        let Err(cause) = removed else { return Ok(()) };
+        tracing::warn!(%cause, "the copy of a file that was rewritten could not be removed");
+        let made_worthless = self.make_worthless(disk);
+        store.remaining.keep(self, made_worthless.is_ok());
+        made_worthless
+    }
+
+    fn make_worthless(&self, disk: &Disk) -> Result<(), Errno> {
+        disk.before(Step::SpoilCopy)?;
+        retry_on_intr(|| ftruncate(&self.file, 0)).or_else(|_| write_at(&self.file, WORTHLESS, 0))?;
+        match disk.durability {
+            Durability::Full | Durability::Data => retry_on_intr(|| fsync(&self.file)),
+            Durability::None => Ok(()),
+        }
+    }
+}
+
+impl CopyStore {
+    /// Removes a name. That it is gone already is as good.
+    pub(super) fn unlink(&self, name: &[u8]) -> Result<(), Errno> {
+        match retry_on_intr(|| unlinkat(&self.directory, name, AtFlags::empty())) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(cause) => Err(cause),
+        }
+    }
+}
+
+/// Whether a copy was made worthless.
+fn is_worthless(file: &OwnedFd) -> Result<bool, Errno> {
+    let mut start = [0; WORTHLESS.len()];
+    let count = read_at(file, &mut start, 0)?;
+    Ok(count == 0 || start == WORTHLESS)
 }
 
 /// A whole copy of a file with this inode number, in a root and beneath it: for trying recovery on.

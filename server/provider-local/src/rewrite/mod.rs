@@ -10,6 +10,7 @@
 mod copy;
 mod judge;
 mod recover;
+mod remaining;
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -68,7 +69,11 @@ pub(crate) fn replace(
         Err(Setback::Failed(error)) => match error.published() {
             Published::No => rewrite.settle(store),
             Published::Yes | Published::Maybe => {
-                tracing::warn!(path = place.path, "a file is half rewritten; the next start puts it back");
+                tracing::warn!(
+                    path = place.path,
+                    "a file may be half rewritten; the next start puts it back"
+                );
+                store.remaining.keep(rewrite.copy, false);
             }
         },
     }
@@ -81,6 +86,15 @@ pub(crate) fn without_copies(path: &str) -> FsError {
         "`{path}` can only be rewritten in place, and the server was given no recovery directory for a copy of it"
     );
     FsError::new(ErrorKind::PermissionDenied, message).with_path(path)
+}
+
+/// What a success tells when a copy of the file from before it is still there, and may be trusted by a start.
+pub(crate) fn not_outdated(path: &str, cause: Errno) -> FsError {
+    let message = format!(
+        "`{path}` has its new content, but an older copy of it cannot be removed, and a restart may go by it"
+    );
+    let error = FsError::new(ErrorKind::IoError, message).with_path(path);
+    error.with_source(std::io::Error::from(cause)).with_published(Published::Yes)
 }
 
 /// Opens the file that was judged, for writing.
@@ -188,9 +202,8 @@ impl Rewrite<'_> {
 
     /// Removes the copy: nobody needs it any more.
     fn settle(self, store: &CopyStore) {
-        let removed = self.disk.before(Step::RemoveCopy);
-        if let Err(cause) = removed.and_then(|()| self.copy.remove(store, self.disk.durability)) {
-            tracing::warn!(%cause, "the copy of a file that was rewritten could not be removed");
+        if let Err(cause) = self.copy.remove(self.disk, store) {
+            tracing::warn!(%cause, "the copy of a file that was rewritten could not be made worthless either");
         }
     }
 }

@@ -7,7 +7,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Dir, OFlags, RenameFlags, fsync, renameat_with, unlinkat};
+use rustix::fs::{Dir, OFlags, RenameFlags, fsync, renameat_with};
 use rustix::io::{Errno, retry_on_intr};
 use toolfs_core::error::Result as FsResult;
 use toolfs_core::planted::Fault;
@@ -63,9 +63,9 @@ fn names(store: &CopyStore) -> Result<Vec<Vec<u8>>, Errno> {
 
 fn settle(disk: &Disk, store: &CopyStore, name: &[u8]) -> FsResult<()> {
     let failed = |cause: Errno| fs_error(&display_form(name), RECOVERING, cause);
-    let copy = match Copy::open(store, name).map_err(failed)? {
+    let mut copy = match Copy::open(store, name).map_err(failed)? {
         Left::Whole(copy) => copy,
-        Left::Partial => return unlinkat(&store.directory, name, AtFlags::empty()).map_err(failed),
+        Left::Litter => return store.unlink(name).map_err(failed),
         Left::InUse => return Ok(()),
         Left::Damaged => {
             tracing::warn!(copy = display_form(name), "what is no whole copy is kept aside");
@@ -76,29 +76,48 @@ fn settle(disk: &Disk, store: &CopyStore, name: &[u8]) -> FsResult<()> {
     let path = location.display();
     let failed = |cause: Errno| fs_error(&path, RECOVERING, cause);
     let _turn = turn(disk, &location).map_err(|error| error.with_path(&path))?;
-    let Some(target) = open(&copy, &location).map_err(failed)? else {
+    // Its server may live, and may have written the file once more while this one waited.
+    if !copy.is_trusted().map_err(failed)? {
+        return Ok(());
+    }
+    let Some((target, device)) = open(&copy, &location).map_err(failed)? else {
         let copy = display_form(&copy.name);
         tracing::warn!(path, copy, "a file that was being rewritten is not in its place; its copy waits");
         return Ok(());
     };
-    match judge(&copy, &target).map_err(failed)? {
-        Verdict::Old | Verdict::New => {}
-        Verdict::HalfDone => {
-            put_back(&copy, &target).map_err(failed)?;
+    copy.device = Some(device);
+    match restore(disk, &copy, &target) {
+        Ok(Verdict::Old | Verdict::New) => {}
+        Ok(Verdict::HalfDone) => {
             tracing::warn!(path, "a file that a crash left half rewritten has its old content again");
         }
-        Verdict::Foreign => {
+        Ok(Verdict::Foreign) => {
             let copy = display_form(name);
             tracing::warn!(path, copy, "somebody else changed a half rewritten file; its copy is kept aside");
             return keep(store, name).map_err(failed);
         }
+        Err(cause) => {
+            store.remaining.keep(copy, false);
+            return Err(failed(cause));
+        }
+    }
+    copy.remove(disk, store).map_err(failed)
+}
+
+/// Judges a file, and gives it its old content back where it is half done.
+fn restore(disk: &Disk, copy: &Copy, target: &OwnedFd) -> Result<Verdict, Errno> {
+    let verdict = judge(copy, target)?;
+    match verdict {
+        Verdict::Old | Verdict::New => {}
+        Verdict::HalfDone => put_back(copy, target)?,
+        Verdict::Foreign => return Ok(verdict),
     }
     match disk.durability {
         // Before the copy goes, the disk must have what memory has.
-        Durability::Full | Durability::Data => retry_on_intr(|| fsync(&target)).map_err(failed)?,
+        Durability::Full | Durability::Data => retry_on_intr(|| fsync(target))?,
         Durability::None => {}
     }
-    copy.remove(store, disk.durability).map_err(failed)
+    Ok(verdict)
 }
 
 /// Where the file of a copy is; `None` when no root that is served holds it. The roots may be others than those that
@@ -120,14 +139,14 @@ fn turn<'a>(disk: &'a Disk, location: &Location) -> FsResult<Option<HostLock<'a>
     host.lock(&spot, &location.display(), &AbortSignal::new()).map(Some)
 }
 
-/// Opens the file of a copy; `None` when it is not in its place.
-fn open(copy: &Copy, location: &Location) -> Result<Option<OwnedFd>, Errno> {
+/// Opens the file of a copy, and tells its device; `None` when it is not in its place.
+fn open(copy: &Copy, location: &Location) -> Result<Option<(OwnedFd, u64)>, Errno> {
     let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY;
     match location.root.open_exact(&location.relative, flags) {
         Ok(file) => {
             let facts = root::facts(&file)?;
             let is_it = facts.kind == FileKind::Regular && facts.inode.1 == copy.head.inode;
-            Ok(is_it.then_some(file))
+            Ok(is_it.then_some((file, facts.inode.0)))
         }
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ISDIR | Errno::NXIO) => Ok(None),
         Err(cause) => Err(cause),

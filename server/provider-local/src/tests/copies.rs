@@ -4,7 +4,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use toolfs_core::error::Published;
 use toolfs_core::guard::WriteGuard;
+use toolfs_provider::capability::Durability;
 
 use super::rewrite::{bench, copies, reopened, stuck};
 use super::*;
@@ -99,14 +101,82 @@ async fn a_copy_that_is_damaged_or_none_is_kept_aside_and_trusted_with_nothing()
     fs::write(directory.join("cut"), &whole[..whole.len() - 40]).unwrap();
     fs::write(directory.join("0-0-partial"), &whole[..20]).unwrap();
     fs::write(directory.join("empty"), b"").unwrap();
+    fs::write(directory.join("worthless"), [b"toolfs-gone-1\n", &whole[14..]].concat()).unwrap();
     fs::remove_file(&copy).unwrap();
     reopened(&bench);
     assert_eq!(bench.get("f").as_deref(), Some("nld"));
     let mut kept = copies(&bench);
     kept.sort();
-    let expected = ["cut", "damaged-0", "damaged-1", "damaged-2", "damaged-3", "empty"]
-        .map(|name| format!("rescue-{name}"));
+    let expected =
+        ["cut", "damaged-0", "damaged-1", "damaged-2", "damaged-3"].map(|name| format!("rescue-{name}"));
     assert_eq!(kept, expected);
+}
+
+/// Contents of two blocks: the first is `first`, the second `second`.
+fn blocks(first: &str, second: &str) -> String {
+    [first.repeat(4096), second.repeat(4096)].concat()
+}
+
+#[tokio::test]
+async fn a_later_content_is_not_undone_by_a_copy_that_could_not_be_removed() {
+    for durability in [Durability::Full, Durability::Data, Durability::None] {
+        let bench = Bench::with_copies(|options| options.durability = durability);
+        bench.put("f", &blocks("a", "b"));
+        bench.at_steps(stuck(|due| if due == Step::RemoveCopy { Err(Errno::IO) } else { Ok(()) }));
+        bench.write("f", &blocks("x", "y"), WriteGuard::Unconditional).await.unwrap();
+        assert_eq!(copies(&bench).len(), 1);
+        let mixed = blocks("x", "b");
+        // Nobody of this server wrote that: only the copy's being worthless keeps a start from undoing it.
+        bench.put("f", &mixed);
+        reopened(&bench);
+        assert_eq!((bench.get("f"), copies(&bench)), (Some(mixed), Vec::new()), "{durability:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_later_content_is_not_undone_by_the_copy_of_a_rewrite_whose_sync_failed() {
+    for is_exchanged in [false, true] {
+        let bench = bench();
+        bench.put("f", &blocks("a", "b"));
+        let mut has_failed = false;
+        bench.at_steps(move |due| match due {
+            Step::SyncRewritten if !std::mem::replace(&mut has_failed, true) => Err(Errno::IO),
+            Step::Exchange if !has_failed || !is_exchanged => Err(Errno::BUSY),
+            _ => Ok(()),
+        });
+        let error = bench.write("f", &blocks("x", "y"), WriteGuard::Unconditional).await.unwrap_err();
+        assert_eq!((error.published(), copies(&bench).len()), (Published::Maybe, 1));
+        let mixed = blocks("x", "b");
+        let report = bench.write("f", &mixed, WriteGuard::Unconditional).await.unwrap();
+        assert!(report.not_durable.is_none());
+        assert_eq!(copies(&bench), Vec::<String>::new(), "{is_exchanged}");
+        reopened(&bench);
+        assert_eq!(bench.get("f"), Some(mixed), "{is_exchanged}");
+    }
+}
+
+#[tokio::test]
+async fn a_copy_that_can_be_neither_removed_nor_made_worthless_is_told_until_it_can() {
+    let bench = bench();
+    for name in ["f", "g"] {
+        bench.put(name, "old");
+    }
+    let mut failures = 5;
+    bench.at_steps(stuck(move |due| match due {
+        Step::RemoveCopy | Step::SpoilCopy if failures > 0 => {
+            failures -= 1;
+            Err(Errno::IO)
+        }
+        _ => Ok(()),
+    }));
+    let report = bench.write("f", "new", WriteGuard::Unconditional).await.unwrap();
+    assert_eq!(report.not_durable.map(|error| error.published()), Some(Published::Yes));
+    let other = bench.write("g", "new", WriteGuard::Unconditional).await.unwrap();
+    assert!(other.not_durable.is_none(), "it could be made worthless, and the other copy is another file's");
+    assert_eq!(copies(&bench).len(), 1);
+    let report = bench.write("f", "newer", WriteGuard::Unconditional).await.unwrap();
+    assert!(report.not_durable.is_none());
+    assert_eq!(copies(&bench), Vec::<String>::new(), "what was left goes with later writes");
 }
 
 /// A server that starts meanwhile leaves a rewrite alone that is under way.
