@@ -10,7 +10,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 
 use crate::error::StateError;
 
@@ -72,10 +72,19 @@ fn make(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Opens a file of the state to read and write it, and makes it unless it is there.
+/// Opens a file of the state to read and write it, and makes it unless it is there. A link is not followed.
 #[expect(clippy::disallowed_methods, reason = "the file is the state's own")]
 pub(crate) fn open_own(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(path)
+}
+
+/// Opens a file of the state to read it, without following a link, or waiting for who may write to what is no file.
+#[expect(clippy::disallowed_methods, reason = "the file is the state's own")]
+pub(crate) fn open_to_read(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
 /// Makes an empty file of the state; it must not be there.
@@ -90,5 +99,30 @@ pub(crate) fn remove_own(path: &Path) -> io::Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test makes its files itself")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_in_the_place_of_a_file_of_the_state_is_not_written_through() {
+        let directory = tempfile::tempdir().unwrap();
+        let (victim, link) = (directory.path().join("victim"), directory.path().join("removals"));
+        std::fs::write(&victim, "mine").unwrap();
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        assert!(open_own(&link).is_err() && open_to_read(&link).is_err());
+        assert_eq!(std::fs::read(&victim).unwrap(), b"mine");
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_file_of_the_state_keeps_nobody_waiting() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("0123456789abcdef");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
+            .unwrap();
+        drop(open_to_read(&pipe));
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::directory::{create_own, remove_own};
+use crate::directory::{create_own, open_to_read, remove_own};
 
 /// This server's own lock, and the way to ask for others'.
 #[derive(Debug)]
@@ -75,9 +75,8 @@ impl Drop for Instance {
 
 /// Whether somebody holds the lock of a file; if not, the file goes. Asking takes the shared lock, so that two who
 /// ask at once do not take each other for the owner. In doubt it is held.
-#[expect(clippy::disallowed_methods, reason = "the file is the state's own")]
 fn is_locked(path: &Path) -> bool {
-    let file = match File::open(path) {
+    let file = match open_to_read(path) {
         Ok(file) => file,
         Err(error) => return error.kind() != io::ErrorKind::NotFound,
     };
