@@ -4,7 +4,8 @@
 //! byte changes, the old and the new content are kept in a durable copy outside of the roots; what fails in the middle
 //! is put back from it at once, and what a crash interrupts is put back by the next server that starts. What is weaker
 //! than a publication by exchange: other processes may see the file half written, a foreign writer who changes the
-//! same file at the same time is not noticed once the first byte is written, and other hard links are written too.
+//! same file at the same time is noticed only where what he wrote is still there when the new content is, and other
+//! hard links are written too.
 //! Deliberately absent: files that make their content up, which have nothing to be put back.
 
 mod copy;
@@ -16,7 +17,8 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{AtFlags, Mode, fchmod, fsync, ftruncate, statat};
 use rustix::io::{Errno, retry_on_intr};
-use toolfs_core::error::{ErrorKind, FsError, Published};
+use toolfs_core::error::{ErrorKind, FsError, Published, UnavailableCause};
+use toolfs_core::target::display_form;
 use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::capability::Durability;
 use toolfs_provider::refusal;
@@ -24,7 +26,7 @@ use toolfs_provider::refusal;
 pub(crate) use self::copy::CopyStore;
 #[cfg(feature = "fuzzing")]
 pub(crate) use self::copy::copy_bytes;
-use self::copy::{Copy, PIECE_BYTES, write_at};
+use self::copy::{Copy, PIECE_BYTES, read_at, write_at};
 pub(crate) use self::recover::recover;
 use crate::attribute::{PRIVILEGE_BITS, foreseen};
 use crate::disk::Disk;
@@ -59,9 +61,9 @@ pub(crate) fn replace(
     foreseen(target.as_fd(), &basis.old.facts, Manner::InPlace, &mut remarks);
     let before = root::facts(&target).map_err(|cause| fs_error(&place.path, OPENING, cause))?;
     let copy = store.make(disk, place, (basis.old, basis.version), content, abort)?;
-    let rewrite = Rewrite { disk, place, target, copy };
+    let rewrite = Rewrite { disk, place, target, readable: &basis.old.file, copy };
     let begun = rewrite.check(&before, abort);
-    let written = begun.and_then(|()| turn.until_verdict(|| rewrite.run(content)));
+    let written = begun.and_then(|()| turn.until_verdict(|| rewrite.run(store, content)));
     match &written {
         Ok(()) | Err(Setback::Overtaken | Setback::Elsewhere | Setback::Rescued { .. }) => {
             rewrite.settle(store);
@@ -117,6 +119,8 @@ struct Rewrite<'a> {
     disk: &'a Disk,
     place: &'a Place,
     target: OwnedFd,
+    /// The same file, open for reading.
+    readable: &'a OwnedFd,
     copy: Copy,
 }
 
@@ -139,12 +143,14 @@ impl Rewrite<'_> {
         named.is_ok_and(|stat| Facts::from(&stat).inode == file.inode)
     }
 
-    fn run(&self, content: &[u8]) -> Result<(), Setback> {
-        let written = self.overwrite(content).and_then(|()| root::facts(&self.target));
+    fn run(&self, store: &CopyStore, content: &[u8]) -> Result<(), Setback> {
+        let written = self.overwrite(content);
         let failed = |cause| fs_error(&self.place.path, REWRITING, cause);
         let setback = match written {
-            Ok(facts) if self.is_in_place(&facts) => match self.sync() {
-                Ok(()) => return Ok(()),
+            Ok(None) => return Err(self.changed(store)),
+            Ok(Some(facts)) if self.is_in_place(&facts) => match self.sync() {
+                Ok(()) if self.has(content) => return Ok(()),
+                Ok(()) => return Err(self.changed(store)),
                 Err(cause) => {
                     // What a failed sync left on the disk is not known, and another one would not tell the truth.
                     let put_back = self.put_back();
@@ -154,7 +160,7 @@ impl Rewrite<'_> {
             },
             // It got another file under way: that one is somebody else's, and the one that lost the name keeps what
             // it had.
-            Ok(_) => Setback::Overtaken,
+            Ok(Some(_)) => Setback::Overtaken,
             Err(cause) => failed(cause).into(),
         };
         match self.put_back().and_then(|()| self.sync()) {
@@ -163,7 +169,8 @@ impl Rewrite<'_> {
         }
     }
 
-    fn overwrite(&self, content: &[u8]) -> Result<(), Errno> {
+    /// Writes the new content over the old one; `None` when somebody else made the file longer or shorter meanwhile.
+    fn overwrite(&self, content: &[u8]) -> Result<Option<Facts>, Errno> {
         let facts = root::facts(&self.target)?;
         let plain = facts.mode & !PRIVILEGE_BITS;
         if plain != facts.mode {
@@ -182,9 +189,48 @@ impl Rewrite<'_> {
         }
         if offset < self.copy.head.old_bytes {
             self.disk.before(Step::Cut)?;
+            // What somebody appended would be cut off with the rest.
+            if root::facts(&self.target)?.size != self.copy.head.old_bytes {
+                return Ok(None);
+            }
             ftruncate(&self.target, offset)?;
         }
-        Ok(())
+        root::facts(&self.target).map(Some)
+    }
+
+    /// Whether the file has this content and no other. What cannot be read says nothing against it.
+    fn has(&self, content: &[u8]) -> bool {
+        let (mut piece, mut offset) = (vec![0; PIECE_BYTES], 0);
+        loop {
+            match read_at(self.readable, &mut piece, offset as u64) {
+                Ok(0) => return offset == content.len(),
+                Ok(count) if content.get(offset..offset + count) == Some(&piece[..count]) => offset += count,
+                Ok(_) => return false,
+                Err(_) => return true,
+            }
+        }
+    }
+
+    /// Somebody else changed the file meanwhile. What is there is theirs too, so it stays; what was there before is
+    /// kept aside.
+    fn changed(&self, store: &CopyStore) -> Setback {
+        let (path, copy) = (&self.place.path, display_form(&self.copy.name));
+        match recover::keep(store, &self.copy.name) {
+            Ok(()) => tracing::warn!(
+                path,
+                copy,
+                "somebody else changed a file under rewriting; its copy is kept aside"
+            ),
+            Err(cause) => {
+                tracing::warn!(path, copy, %cause, "the copy of a file that somebody else changed stays")
+            }
+        }
+        let message = format!(
+            "`{path}` was changed by somebody else while it was rewritten in place, and may have parts of both; \
+             what it was before is kept in the server's recovery directory"
+        );
+        let kind = ErrorKind::Unavailable { cause: UnavailableCause::KeepsChanging };
+        FsError::new(kind, message).with_path(path).with_published(Published::Maybe).into()
     }
 
     fn sync(&self) -> Result<(), Errno> {

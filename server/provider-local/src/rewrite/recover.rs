@@ -180,7 +180,7 @@ fn judge(copy: &Copy, target: &OwnedFd) -> Result<Verdict, Errno> {
 }
 
 /// Gives a copy a name that says that nobody will look at it again but people.
-fn keep(store: &CopyStore, name: &[u8]) -> Result<(), Errno> {
+pub(super) fn keep(store: &CopyStore, name: &[u8]) -> Result<(), Errno> {
     let directory = store.directory.as_fd();
     let kept = [RESCUE, name].concat();
     renameat_with(directory, name, directory, kept.as_slice(), RenameFlags::NOREPLACE)

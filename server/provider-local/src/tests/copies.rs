@@ -4,7 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use toolfs_core::error::Published;
+use toolfs_core::error::{Code, Published};
 use toolfs_core::guard::WriteGuard;
 use toolfs_provider::capability::Durability;
 
@@ -177,6 +177,31 @@ async fn a_copy_that_can_be_neither_removed_nor_made_worthless_is_told_until_it_
     let report = bench.write("f", "newer", WriteGuard::Unconditional).await.unwrap();
     assert!(report.not_durable.is_none());
     assert_eq!(copies(&bench), Vec::<String>::new(), "what was left goes with later writes");
+}
+
+#[tokio::test]
+async fn what_somebody_appends_while_a_file_is_rewritten_is_not_cut_off() {
+    for step in [Step::Cut, Step::SyncRewritten] {
+        let bench = bench();
+        bench.put("f", "the old content");
+        let path = bench.root.join("f");
+        bench.at_steps(stuck(move |due| {
+            if due == step {
+                let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+                std::io::Write::write_all(&mut file, b" and theirs").unwrap();
+            }
+            Ok(())
+        }));
+        let error = bench.write("f", "new", WriteGuard::Unconditional).await.unwrap_err();
+        assert_eq!((error.code(), error.published()), (Code::Unavailable, Published::Maybe), "{step:?}");
+        for _ in 0..2 {
+            let content = bench.get("f").unwrap();
+            assert!(content.starts_with("new") && content.ends_with(" and theirs"), "{step:?}: {content}");
+            let kept = copies(&bench);
+            assert!(kept.len() == 1 && kept[0].starts_with("rescue-"), "{step:?}: {kept:?}");
+            reopened(&bench);
+        }
+    }
 }
 
 /// A server that starts meanwhile leaves a rewrite alone that is under way.
