@@ -17,8 +17,9 @@ const HARMLESS_SIGNAL: c_int = libc::SIGURG;
 /// `F_SETSIG`, which the bindings lack for most architectures; all of Linux agrees on it.
 const F_SETSIG: c_int = 10;
 
-/// How long a writer is waited for, and how long at first until the next look.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How long a writer is waited for, and how long at first until the next look. The tests of this crate start processes
+/// beside each other, and each of these has all that is open here until the machine has the time to start it.
+const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 1_000 } else { 100 });
 const FIRST_PAUSE: Duration = Duration::from_micros(100);
 
 /// Locks the byte at `offset` for an open file; `false` when another open file has it.

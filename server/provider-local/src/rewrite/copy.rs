@@ -228,6 +228,13 @@ pub(super) struct Copy {
     pub(super) device: Option<u64>,
 }
 
+impl Drop for Copy {
+    fn drop(&mut self) {
+        // By closing alone it would stay locked for as long as a process that is just being started has a copy of it.
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
 /// What a name in a store of copies stands for.
 #[derive(Debug)]
 pub(super) enum Left {
