@@ -3,7 +3,7 @@
 use std::fmt;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -25,9 +25,10 @@ use crate::leftover::Hidden;
 use crate::list;
 use crate::location::Location;
 use crate::lock::LockTable;
+use crate::looked::Looked;
 use crate::operation::RecordStore;
 use crate::place::Place;
-use crate::recover::{self, Looked};
+use crate::recover;
 use crate::resolve::{Asked, resolve};
 use crate::rewrite::CopyStore;
 use crate::root::{self, Root};
@@ -59,10 +60,8 @@ pub(crate) struct Disk {
     pub(crate) host: Option<Host>,
     /// Where publications under way are written down, if they are.
     pub(crate) journal: Option<Journal>,
-    /// In which directories it was looked for what a crash left.
+    /// In which directories it was looked for what a crash left, and what this provider left itself.
     pub(crate) looked: Looked,
-    /// Whether a hidden file of this provider may be left somewhere.
-    pub(crate) has_leftovers: AtomicBool,
     #[cfg(test)]
     pub(crate) hook: crate::step::Hook,
 }
@@ -176,7 +175,7 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         if let Some(host) = &self.host
-            && !self.has_leftovers.load(Ordering::Relaxed)
+            && !self.looked.has_left()
         {
             host.leave();
         }

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 
 use rustix::fs::{AtFlags, RenameFlags, renameat, renameat_with, statat, unlinkat};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use toolfs_core::error::{ErrorKind, FsError, Result, UnavailableCause};
 use toolfs_core::planted::Fault;
 use toolfs_core::target::FileKind;
@@ -82,13 +82,13 @@ pub(crate) enum Left {
 }
 
 impl Exchange<'_> {
-    /// Publishes ours, and verifies that it displaced `expected`, and that the directory `is_still` where the path
-    /// leads. Where names cannot be exchanged, there is nothing to verify any more.
+    /// Publishes ours, and verifies that it displaced `expected`, and that the directory is still where the path
+    /// leads, as `check_still` tells. Where names cannot be exchanged, there is nothing to verify any more.
     pub(crate) fn run(
         &self,
         root: &Root,
         expected: &Version,
-        is_still: &dyn Fn() -> bool,
+        check_still: &dyn Fn() -> Result<(), Setback>,
     ) -> Result<Displaced, Refused> {
         let ours_again = |setback| Refused { setback, left: Left::Ours };
         if !root.exchange.load(Ordering::Relaxed) {
@@ -108,11 +108,15 @@ impl Exchange<'_> {
             self.remove_displaced();
             return Ok(Displaced::NotKept);
         }
-        self.verify(expected, is_still)
+        self.verify(expected, check_still)
     }
 
     /// Looks at what was displaced, and takes the exchange back when it is not what was expected.
-    fn verify(&self, expected: &Version, is_still: &dyn Fn() -> bool) -> Result<Displaced, Refused> {
+    fn verify(
+        &self,
+        expected: &Version,
+        check_still: &dyn Fn() -> Result<(), Setback>,
+    ) -> Result<Displaced, Refused> {
         let open = match self.open_displaced() {
             Ok(Some(open)) => open,
             Ok(None) => return Err(self.undo(Setback::Overtaken)),
@@ -136,8 +140,7 @@ impl Exchange<'_> {
         let is_contested = matches!(&writers, Writers::None(lease) if lease.is_contested());
         let refused = match verdict {
             Ok(()) if is_contested => Some(self.undo(open_for_writing(self.path).into())),
-            Ok(()) if !is_still() => Some(self.undo(Setback::Elsewhere)),
-            Ok(()) => None,
+            Ok(()) => check_still().err().map(|setback| self.undo(setback)),
             Err(setback) => Some(self.undo(setback)),
         };
         // The lease is kept until here, so that whoever waits finds the file in its place.
@@ -166,11 +169,12 @@ impl Exchange<'_> {
         open_regular(self.directory, &self.hidden.name(), self.path).map_err(failed)
     }
 
-    /// Removes what was displaced; `false` when it is still there.
+    /// Removes what was displaced; `false` when it is still there, for the next look into the directory.
     pub(crate) fn remove_displaced(&self) -> bool {
         let removed = self.disk.before(Step::Remove);
         let name = self.hidden.name();
-        match removed.and_then(|()| unlinkat(self.directory, name.as_slice(), AtFlags::empty())) {
+        let unlink = || unlinkat(self.directory, name.as_slice(), AtFlags::empty());
+        match removed.and_then(|()| retry_on_intr(unlink)) {
             Ok(()) | Err(Errno::NOENT) => true,
             Err(cause) => {
                 tracing::warn!(%cause, "a displaced file could not be removed");

@@ -1,11 +1,13 @@
 //! What `stat` says about an open file, in types that cannot be mistaken for each other.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
-use rustix::fs::{FileType, Stat, fstatfs};
+use rustix::fs::{AtFlags, FileType, OFlags, Stat, fstatfs, statat};
 use rustix::io::Errno;
 use toolfs_core::clock::Timestamp;
 use toolfs_core::target::FileKind;
+
+use crate::root;
 
 /// A moment of a file system, as exact as it keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,6 +66,24 @@ impl From<&Stat> for Facts {
             modified: moment(stat.st_mtime.into(), stat.st_mtime_nsec.try_into().unwrap_or(0)),
             changed: moment(stat.st_ctime.into(), stat.st_ctime_nsec.try_into().unwrap_or(0)),
         }
+    }
+}
+
+/// What an entry of a directory is, no link followed.
+///
+/// Much depends on the answer after a publication, so there is a second way when the first one fails.
+///
+/// # Errors
+/// `ENOENT` only when nothing has the name.
+pub(crate) fn facts_at(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Facts, Errno> {
+    let cause = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => return Ok(Facts::from(&stat)),
+        Err(Errno::NOENT) => return Err(Errno::NOENT),
+        Err(cause) => cause,
+    };
+    match root::open_child(directory, name, OFlags::PATH).and_then(root::facts) {
+        Err(Errno::NOENT) => Err(Errno::NOENT),
+        other => other.map_err(|_| cause),
     }
 }
 

@@ -16,11 +16,14 @@ const CONTENT_DIGITS: usize = 32;
 const TARGET_DIGITS: usize = 16;
 
 /// The beginning of a digest: of a content, or of a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Digits<const N: usize>([u8; N]);
 
 /// What is left of a version in a hidden name.
 pub(crate) type ContentDigits = Digits<CONTENT_DIGITS>;
+
+/// What is left of a target's name in a hidden name.
+pub(crate) type TargetDigits = Digits<TARGET_DIGITS>;
 
 impl<const N: usize> Digits<N> {
     fn parse(text: &[u8]) -> Option<Digits<N>> {
@@ -34,6 +37,13 @@ impl<const N: usize> Digits<N> {
 
     fn text(&self) -> &str {
         std::str::from_utf8(&self.0).expect("digits are ASCII")
+    }
+}
+
+impl TargetDigits {
+    /// Those of a name.
+    pub(crate) fn of_name(name: &[u8]) -> TargetDigits {
+        Digits::of_hash(&blake3::hash(name))
     }
 }
 
@@ -55,19 +65,15 @@ pub(crate) struct Label {
     pub(crate) ours: ContentDigits,
     /// The content that it is to replace.
     pub(crate) expected: ContentDigits,
-    target: Digits<TARGET_DIGITS>,
+    /// The name whose content is replaced.
+    pub(crate) target: TargetDigits,
 }
 
 impl Label {
     /// For a replacement of `expected` with `ours` under the name `target`.
     pub(crate) fn new(ours: &Version, expected: &Version, target: &[u8]) -> Label {
         let (ours, expected) = (ContentDigits::of(ours), ContentDigits::of(expected));
-        Label { ours, expected, target: Digits::of_hash(&blake3::hash(target)) }
-    }
-
-    /// Whether `name` is the name of the target.
-    pub(crate) fn is_for(&self, name: &[u8]) -> bool {
-        Digits::of_hash(&blake3::hash(name)) == self.target
+        Label { ours, expected, target: TargetDigits::of_name(target) }
     }
 }
 
@@ -190,7 +196,8 @@ mod tests {
             assert_eq!(Hidden::parse(&name), Some(hidden));
             assert!(name.len() < 143, "some file systems keep no longer names: {}", name.len());
         }
-        assert!(whole().label.unwrap().is_for(b"f") && !whole().label.unwrap().is_for(b"g"));
+        let target = whole().label.unwrap().target;
+        assert!(target == TargetDigits::of_name(b"f") && target != TargetDigits::of_name(b"g"));
     }
 
     #[test]

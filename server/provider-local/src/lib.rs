@@ -31,6 +31,7 @@ mod leftover;
 mod list;
 mod location;
 mod lock;
+mod looked;
 mod operation;
 mod options;
 mod own;

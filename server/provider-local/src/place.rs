@@ -16,6 +16,7 @@ use crate::facts::Facts;
 use crate::io_error::{OPENING, fs_error};
 use crate::leftover::Hidden;
 use crate::location::Location;
+use crate::publish::Setback;
 use crate::rewrite;
 use crate::root::{self, open_child};
 use crate::step::Step;
@@ -186,7 +187,7 @@ impl Place {
         if self.missing.is_empty() { Ok(self.inode) } else { Ok(root::facts(directory)?.inode) }
     }
 
-    /// Whether `directory`, which the target is in, is still where the location says. It may have been moved since
+    /// Sees that `directory`, which the target is in, is still where the location says. It may have been moved since
     /// it was opened, even out of the root.
     ///
     /// A publication asks this before its atomic step and once more after it, and takes the step back when the answer
@@ -194,15 +195,23 @@ impl Place {
     /// the root. Who may move a directory can move it with all that is in it a moment later, as ever; and who moves it
     /// between the two looks sees the new content, or a new file, in it for that moment. Nothing that the directory
     /// had is lost by that, and nothing is read from where it went.
-    pub(crate) fn is_still(&self, directory: BorrowedFd<'_>) -> bool {
+    ///
+    /// # Errors
+    /// [`Setback::Elsewhere`] when it is not; [`Setback::Failed`] when that cannot be told.
+    pub(crate) fn check_still(&self, disk: &Disk, directory: BorrowedFd<'_>) -> Result<(), Setback> {
         if Fault::ResolveTrustsRealpath.is_planted() {
-            return true;
+            return Ok(());
         }
-        let Some((parent, _)) = self.location.split() else { return false };
-        let now = self.location.root.open_exact(parent, OFlags::PATH | OFlags::DIRECTORY);
-        match (now.and_then(root::facts), self.inode_of(directory)) {
-            (Ok(now), Ok(opened)) => now.inode == opened,
-            (Err(_), _) | (_, Err(_)) => false,
+        let Some((parent, _)) = self.location.split() else { return Err(Setback::Elsewhere) };
+        let now = disk.before(Step::LookAgain);
+        let now = now.and_then(|()| self.location.root.open_exact(parent, OFlags::PATH | OFlags::DIRECTORY));
+        let now = now.and_then(root::facts).map(|facts| facts.inode);
+        match now.and_then(|now| Ok(now == self.inode_of(directory)?)) {
+            Ok(true) => Ok(()),
+            Ok(false) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::AGAIN | Errno::XDEV) => {
+                Err(Setback::Elsewhere)
+            }
+            Err(cause) => Err(fs_error(&self.path, OPENING, cause).into()),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use rustix::fs::Mode;
@@ -29,10 +29,10 @@ use crate::io_error::{CREATING, fs_error};
 use crate::journal::Journal;
 use crate::location::{Location, join, strip_path};
 use crate::lock::{LockTable, Turn};
+use crate::looked::Looked;
 use crate::operation::RecordStore;
 use crate::options::LocalOptions;
 use crate::place::Found;
-use crate::recover::Looked;
 use crate::resolve::{Asked, resolve};
 use crate::rewrite::CopyStore;
 use crate::root::{Root, RootSpec, umask};
@@ -109,7 +109,6 @@ impl LocalProvider {
             host,
             journal,
             looked: Looked::default(),
-            has_leftovers: AtomicBool::new(false),
             #[cfg(test)]
             hook: std::sync::Mutex::new(None),
         };

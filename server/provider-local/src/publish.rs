@@ -10,7 +10,7 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::fs::{AtFlags, Mode, OFlags, statat, unlinkat};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use toolfs_core::error::{Code, FsError, Published, Result};
 use toolfs_core::notice::{Notice, NoticeKind};
 use toolfs_core::planted::Fault;
@@ -22,7 +22,7 @@ use toolfs_provider::refusal;
 use crate::attribute::{Snapshot, foreseen, take_over};
 use crate::disk::{Disk, OpenFile};
 use crate::exchange::{Displaced, Exchange, Left, Ours, Refused, open_for_writing};
-use crate::facts::Facts;
+use crate::facts::{Facts, facts_at};
 use crate::fcntl::{Lease, Writers};
 use crate::io_error::fs_error;
 use crate::leftover::{ContentDigits, Label};
@@ -104,17 +104,22 @@ pub(crate) fn create(
     let mut temporary = match Temporary::create(disk, directory, mode, place) {
         Ok(temporary) => temporary,
         // The directory went meanwhile: its absence is no answer to a call that makes directories.
-        Err(_) if !place.is_still(directory) => return Err(Setback::Elsewhere),
-        Err(error) => return Err(error.into()),
+        Err(error) => {
+            return Err(match place.check_still(disk, directory) {
+                Err(Setback::Elsewhere) => Setback::Elsewhere,
+                Ok(()) | Err(Setback::Overtaken | Setback::Rescued { .. } | Setback::Failed(_)) => {
+                    error.into()
+                }
+            });
+        }
     };
     temporary.write(content, abort, &place.path)?;
     temporary.give_new_mode().map_err(|cause| fs_error(&place.path, "giving it its mode", cause))?;
     temporary.sync(&place.path)?;
     disk.before(Step::Publish).map_err(failed)?;
     abort.check().map_err(|error| error.with_path(&place.path))?;
-    if !place.is_still(directory) {
-        return Err(Setback::Elsewhere);
-    }
+    place.check_still(disk, directory)?;
+    let made = root::facts(&temporary.file).map_err(failed)?.inode;
     disk.before(Step::Link).map_err(failed)?;
     match temporary.publish_new(&place.name) {
         Ok(()) => {}
@@ -122,9 +127,9 @@ pub(crate) fn create(
         Err(Errno::NOENT) => return Err(Setback::Elsewhere),
         Err(cause) => return Err(failed(cause).into()),
     }
-    if !place.is_still(directory) {
-        withdraw(&temporary, place, directory);
-        return Err(Setback::Elsewhere);
+    if let Err(setback) = place.check_still(disk, directory) {
+        withdraw(disk, made, place, directory)?;
+        return Err(setback);
     }
     drop(temporary);
     let not_durable = settle(disk, place, directory, Some(&parents));
@@ -132,17 +137,24 @@ pub(crate) fn create(
     Ok(Effect { notices: Vec::new(), not_durable })
 }
 
-/// Takes a creation back whose directory was moved away in the last moment: unless the name is somebody else's by now.
-fn withdraw(temporary: &Temporary<'_>, place: &Place, directory: BorrowedFd<'_>) {
-    let named = statat(directory, place.name.as_slice(), AtFlags::SYMLINK_NOFOLLOW);
-    let named = named.map(|stat| Facts::from(&stat).inode);
-    let made = root::facts(&temporary.file).map(|facts| facts.inode);
-    let removed = match named == made {
-        true => unlinkat(directory, place.name.as_slice(), AtFlags::empty()),
-        false => Ok(()),
+/// Takes a creation back whose directory was moved away in the last moment, or cannot be looked at any more: unless the
+/// name is somebody else's by now.
+///
+/// # Errors
+/// The new file may still be there.
+fn withdraw(disk: &Disk, made: (u64, u64), place: &Place, directory: BorrowedFd<'_>) -> Result<()> {
+    let unlink = || unlinkat(directory, place.name.as_slice(), AtFlags::empty());
+    let removed = match facts_at(directory, &place.name) {
+        Ok(facts) if facts.inode != made => Ok(()),
+        Ok(_) => disk.before(Step::Withdraw).and_then(|()| retry_on_intr(unlink)),
+        Err(cause) => Err(cause),
     };
-    if let Err(cause) = removed {
-        tracing::warn!(%cause, "a new file in a directory that was moved away could not be removed");
+    match removed {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(cause) => {
+            let error = fs_error(&place.path, "taking a new file back", cause);
+            Err(error.with_published(Published::Maybe))
+        }
     }
 }
 
@@ -216,9 +228,7 @@ fn replace_or_rewrite(
     let is_sealed = temporary.seal();
     disk.before(Step::Publish).map_err(failed)?;
     abort.check().map_err(|error| error.with_path(&place.path))?;
-    if !place.is_still(directory) {
-        return Err(Setback::Elsewhere);
-    }
+    place.check_still(disk, directory)?;
     recheck(disk, place, basis, abort)?;
     let facts = Some(root::facts(&temporary.file).map_err(failed)?);
     let ours = Ours { digits: ContentDigits::of(basis.new), facts, is_sealed };
@@ -226,8 +236,8 @@ fn replace_or_rewrite(
     // From here on the name may hold somebody else's content, which a drop must not remove.
     let named = temporary.disown();
     let mut not_durable = None;
-    let is_still = || place.is_still(directory);
-    match turn.until_verdict(|| exchange.run(&place.location.root, basis.version, &is_still)) {
+    let check_still = || place.check_still(disk, directory);
+    match turn.until_verdict(|| exchange.run(&place.location.root, basis.version, &check_still)) {
         Ok(Displaced::Expected(displaced)) => {
             if Snapshot::of(displaced.file.as_fd(), &displaced.facts) != taken {
                 not_durable = keep_up(&displaced, &temporary, place, &mut remarks);

@@ -10,12 +10,12 @@
 //! renames. A directory that was made for a new file and is empty stays: nobody can tell whose it is. So does, under a
 //! rescue name, what a power cut made of a content that was not made durable: it is neither of the two.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use rustix::fs::{AtFlags, Dir, unlinkat};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use toolfs_core::error::{Code, FsError, Result};
 use toolfs_core::planted::Fault;
 use toolfs_core::target::display_form;
@@ -26,41 +26,21 @@ use crate::exchange::{Exchange, Ours, look_beneath};
 use crate::facts::file_system;
 use crate::fcntl::{Lease, Writers};
 use crate::host::{HostLock, Spot};
-use crate::instance::Instance;
 use crate::io_error::{READING, fs_error};
 use crate::journal::{Abandoned, Entry};
-use crate::leftover::{Beneath, Decision, Hidden, Label, decide};
+use crate::leftover::{Beneath, Decision, Hidden, TargetDigits, decide};
 use crate::location::{join, strip_path};
 use crate::place::Place;
 use crate::root::{self, Root};
 use crate::take_back::TakenBack;
-
-/// How many directories are remembered as looked at. Beyond that all are forgotten, and looked at again.
-const MAX_LOOKED: usize = 1 << 16;
 
 /// ext2 to ext4, xfs, btrfs, tmpfs, f2fs, overlay, zfs, bcachefs: what only one system can have mounted at a time, so
 /// that what another boot left there is nobody's.
 const ONE_SYSTEM_FILE_SYSTEMS: [u64; 8] =
     [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0xf2f5_2010, 0x794c_7630, 0x2fc1_2fc1, 0xca45_1a4e];
 
-/// Whether a directory was looked at; locked while that happens.
-type Look = Arc<Mutex<bool>>;
-
-/// The directories that were looked at, by device and inode number.
-#[derive(Debug, Default)]
-pub(crate) struct Looked(Mutex<HashMap<(u64, u64), Look>>);
-
-impl Looked {
-    fn entry(&self, directory: (u64, u64)) -> Look {
-        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if entries.len() >= MAX_LOOKED {
-            entries.clear();
-        }
-        entries.entry(directory).or_default().clone()
-    }
-}
-
-/// Looks into the directory of a mutation, unless that was done before. Whoever comes meanwhile waits.
+/// Looks into the directory of a mutation, unless that was done before and this provider left nothing there since.
+/// Whoever comes meanwhile waits.
 ///
 /// # Errors
 /// `FS_ABORTED`. What cannot be put in order stays, and goes to the log.
@@ -68,17 +48,24 @@ pub(crate) fn look_once(disk: &Disk, place: &Place, abort: &AbortSignal) -> Resu
     if Fault::RecoverNothing.is_planted() {
         return Ok(());
     }
-    let entry = disk.looked.entry(place.inode);
-    let mut is_done = entry.lock().unwrap_or_else(PoisonError::into_inner);
-    if *is_done {
+    let look = disk.looked.at(place.inode);
+    let _turn = look.turn.lock().unwrap_or_else(PoisonError::into_inner);
+    if look.is_done() {
         return Ok(());
     }
+    look.set_done(true);
     let parent = place.path.rfind('/').map_or("", |at| &place.path[..at]);
     let scene = Scene { disk, directory: place.directory(), inode: place.inode, path: parent };
     match scene.look(abort) {
-        Ok(()) => *is_done = true,
-        Err(error) if error.code() == Code::Aborted => return Err(error),
-        Err(error) => tracing::warn!(?error, "what a crash may have left in a directory was not looked for"),
+        Ok(true) => {}
+        Ok(false) => look.set_done(false),
+        Err(error) => {
+            look.set_done(false);
+            if error.code() == Code::Aborted {
+                return Err(error);
+            }
+            tracing::warn!(?error, "what a crash may have left in a directory was not looked for");
+        }
     }
     Ok(())
 }
@@ -186,23 +173,29 @@ struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// Puts in order what providers left here that are gone.
-    fn look(&self, abort: &AbortSignal) -> Result<()> {
+    /// Puts in order what providers left here that are gone, and what this one left; `false` when some of that which is
+    /// this provider's own stays, so that another look may do better.
+    fn look(&self, abort: &AbortSignal) -> Result<bool> {
         let mut left = Vec::new();
         self.each_name(|name| left.extend(Hidden::parse(name)))?;
-        left.retain(|hidden| self.is_nobodys(hidden.instance));
+        left.retain(|hidden| self.is_nobodys(hidden));
+        let targets = self.names_of_targets(&left)?;
+        let mut is_done = true;
         for hidden in left {
-            let target = match &hidden.label {
-                Some(label) => self.name_of_target(label)?,
-                None => None,
-            };
-            match self.settle(hidden, target.as_deref(), abort) {
-                Ok(_) => {}
+            let is_own = hidden.instance == self.disk.instance;
+            abort.check().map_err(|error| error.with_path(self.path))?;
+            let target = hidden.label.and_then(|label| targets.get(&label.target));
+            match self.settle(hidden, target.map(Vec::as_slice), abort) {
+                Ok(true) if is_own => self.disk.looked.settled(hidden.serial),
+                Ok(is_settled) => is_done &= is_settled || !is_own,
                 Err(error) if error.code() == Code::Aborted => return Err(error),
-                Err(error) => tracing::warn!(?error, "an unfinished publication could not be put in order"),
+                Err(error) => {
+                    is_done &= !is_own;
+                    tracing::warn!(?error, "an unfinished publication could not be put in order");
+                }
             }
         }
-        Ok(())
+        Ok(is_done)
     }
 
     fn each_name(&self, mut take: impl FnMut(&[u8])) -> Result<()> {
@@ -213,20 +206,27 @@ impl Scene<'_> {
         Ok(())
     }
 
-    fn name_of_target(&self, label: &Label) -> Result<Option<Vec<u8>>> {
-        let mut target = None;
-        self.each_name(|name| {
-            if label.is_for(name) {
-                target = Some(name.to_vec());
-            }
-        })?;
-        Ok(target)
+    /// The names of what hidden files replace, as far as they are there: one pass for all, since somebody may have made
+    /// many names that look like ours.
+    fn names_of_targets(&self, left: &[Hidden]) -> Result<HashMap<TargetDigits, Vec<u8>>> {
+        let wanted: HashSet<_> = left.iter().filter_map(|hidden| Some(hidden.label?.target)).collect();
+        let mut targets = HashMap::new();
+        if !wanted.is_empty() {
+            self.each_name(|name| {
+                let digits = TargetDigits::of_name(name);
+                if wanted.contains(&digits) {
+                    targets.insert(digits, name.to_vec());
+                }
+            })?;
+        }
+        Ok(targets)
     }
 
-    /// Whether no provider works with the files of an instance, as far as can be known here.
-    fn is_nobodys(&self, instance: Instance) -> bool {
+    /// Whether no provider works with a hidden file, as far as can be known here.
+    fn is_nobodys(&self, hidden: &Hidden) -> bool {
+        let instance = hidden.instance;
         if instance == self.disk.instance {
-            return false;
+            return self.disk.looked.is_left(hidden.serial);
         }
         if self.disk.host.as_ref().is_some_and(|host| host.is_dead(instance)) {
             return true;
@@ -265,7 +265,7 @@ impl Scene<'_> {
         if open.is_some_and(|open| matches!(Lease::take(open.file.as_fd()), Writers::Some)) {
             return Ok(false);
         }
-        match unlinkat(self.directory, name, AtFlags::empty()) {
+        match retry_on_intr(|| unlinkat(self.directory, name, AtFlags::empty())) {
             Ok(()) | Err(Errno::NOENT) => Ok(true),
             Err(cause) => Err(failed_to_remove(self.path, cause)),
         }

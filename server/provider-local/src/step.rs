@@ -27,8 +27,12 @@ pub(crate) enum Step {
     Name,
     /// Putting it in its place.
     Publish,
+    /// Looking once more where the directory is, before the atomic step and after it.
+    LookAgain,
     /// Giving a new file its name, after the last look at its directory.
     Link,
+    /// Taking a new file back.
+    Withdraw,
     /// Exchanging names, after the last look at what is to be replaced.
     Exchange,
     /// Looking at what was displaced.
@@ -63,7 +67,7 @@ pub(crate) enum Step {
 
 #[cfg(test)]
 impl Step {
-    pub(crate) const ALL: [Step; 25] = [
+    pub(crate) const ALL: [Step; 27] = [
         Step::Access,
         Step::Record,
         Step::MakeParent,
@@ -73,7 +77,9 @@ impl Step {
         Step::Sync,
         Step::Name,
         Step::Publish,
+        Step::LookAgain,
         Step::Link,
+        Step::Withdraw,
         Step::Exchange,
         Step::Verify,
         Step::TakeBack,

@@ -5,7 +5,7 @@
 
 use std::os::fd::AsFd;
 
-use rustix::fs::{AtFlags, RenameFlags, renameat_with, statat};
+use rustix::fs::{RenameFlags, renameat_with};
 use rustix::io::Errno;
 use toolfs_core::error::{FsError, Published, Result};
 use toolfs_core::target::display_form;
@@ -15,7 +15,7 @@ use toolfs_provider::refusal;
 
 use crate::disk::MAX_ATTEMPTS;
 use crate::exchange::{Exchange, Left, Refused, VERIFYING, open_for_writing, open_regular};
-use crate::facts::Facts;
+use crate::facts::facts_at;
 use crate::fcntl::{Lease, Writers};
 use crate::io_error::fs_error;
 use crate::leftover::ContentDigits;
@@ -30,7 +30,7 @@ pub(crate) enum TakenBack {
     Whole,
     /// A foreign content could not be put back.
     Kept {
-        /// The name under which it is, unless somebody took it away.
+        /// The name under which it is, unless somebody took it away, or it could not be looked at.
         name: Option<Vec<u8>>,
         /// Whether that is the hidden name still.
         is_hidden: bool,
@@ -58,8 +58,13 @@ impl Exchange<'_> {
     pub(crate) fn take_back(&self) -> TakenBack {
         let mut put: Option<(u64, u64)> = None;
         for _ in 0..MAX_ATTEMPTS {
-            let Some(theirs) = self.hidden_inode() else {
-                return TakenBack::Kept { name: None, is_hidden: false, cause: Some(Errno::NOENT) };
+            let theirs = match facts_at(self.directory, &self.hidden.name()) {
+                Ok(facts) => facts.inode,
+                Err(cause) => {
+                    // What cannot be looked at stays, and is put in order by its content later.
+                    let is_hidden = cause != Errno::NOENT;
+                    return TakenBack::Kept { name: None, is_hidden, cause: Some(cause) };
+                }
             };
             if let Err(cause) = self.disk.before(Step::TakeBack).and_then(|()| self.swap()) {
                 return self.rescue(Some(cause));
@@ -75,16 +80,12 @@ impl Exchange<'_> {
     }
 
     fn hidden_inode(&self) -> Option<(u64, u64)> {
-        self.facts_at(&self.hidden.name()).ok().map(|facts| facts.inode)
-    }
-
-    fn facts_at(&self, name: &[u8]) -> Result<Facts, Errno> {
-        statat(self.directory, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| Facts::from(&stat))
+        facts_at(self.directory, &self.hidden.name()).ok().map(|facts| facts.inode)
     }
 
     /// Whether what came out is our file with our content, which nobody has open for writing.
     fn is_ours_untouched(&self) -> bool {
-        let Ok(facts) = self.facts_at(&self.hidden.name()) else { return false };
+        let Ok(facts) = facts_at(self.directory, &self.hidden.name()) else { return false };
         if self.ours.facts.is_some_and(|ours| ours.inode != facts.inode) {
             return false;
         }
@@ -113,7 +114,7 @@ impl Exchange<'_> {
 
     /// Whether our file may be in the place.
     fn may_be_in_place(&self) -> bool {
-        match self.facts_at(self.target) {
+        match facts_at(self.directory, self.target) {
             Ok(facts) => self.ours.facts.is_none_or(|ours| ours.inode == facts.inode),
             Err(cause) => cause != Errno::NOENT,
         }
@@ -129,14 +130,19 @@ impl Exchange<'_> {
             rescue.as_slice(),
             RenameFlags::NOREPLACE,
         );
-        let is_hidden = renamed.is_err();
-        let name = if is_hidden { hidden } else { rescue };
-        if renamed == Err(Errno::NOENT) {
-            return TakenBack::Kept { name: None, is_hidden: false, cause };
+        match renamed {
+            Ok(()) => {
+                let rescue_path = self.beside(&rescue);
+                tracing::warn!(rescue_path, "a foreign content could not be put back and is kept");
+                TakenBack::Kept { name: Some(rescue), is_hidden: false, cause }
+            }
+            Err(Errno::NOENT) => TakenBack::Kept { name: None, is_hidden: false, cause },
+            Err(failed) => {
+                // Whoever gives many files names like ours is not to fill the log.
+                tracing::debug!(cause = %failed, "a foreign content stays under its hidden name");
+                TakenBack::Kept { name: Some(hidden), is_hidden: true, cause }
+            }
         }
-        let rescue_path = self.beside(&name);
-        tracing::warn!(rescue_path, "a foreign content could not be put back and is kept");
-        TakenBack::Kept { name: Some(name), is_hidden, cause }
     }
 
     fn beside(&self, name: &[u8]) -> String {

@@ -5,7 +5,6 @@
 //! there is a journal. Deliberately absent: any look at what it is to replace, which is `publish`'s.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::Ordering;
 
 use rustix::fs::{AtFlags, CWD, Mode, RenameFlags, fsync, linkat, renameat, renameat_with, unlinkat};
 use rustix::io::{Errno, retry_on_intr, write};
@@ -47,6 +46,8 @@ pub(crate) struct Temporary<'a> {
 pub(crate) struct Named<'a> {
     disk: &'a Disk,
     hidden: Hidden,
+    /// Device and inode number of its directory, where they could be asked for.
+    directory: Option<(u64, u64)>,
     /// Where it is written down, if it is.
     slot: Option<Slot<'a>>,
     is_gone: bool,
@@ -65,7 +66,7 @@ impl Named<'_> {
 impl Drop for Named<'_> {
     fn drop(&mut self) {
         if !self.is_gone {
-            self.disk.has_leftovers.store(true, Ordering::Relaxed);
+            self.disk.looked.leave(self.directory, self.hidden.serial);
         }
     }
 }
@@ -158,8 +159,8 @@ impl<'a> Temporary<'a> {
         let place = self.place.ok_or(Errno::INVAL)?;
         if let Some(named) = &mut self.named {
             let whole = Hidden { label: Some(label), ..named.hidden };
-            if let Some(slot) = &named.slot {
-                slot.write(&entry(self.directory, place, whole)?)?;
+            if let Some((slot, inode)) = named.slot.as_ref().zip(named.directory) {
+                slot.write(&entry(inode, place, whole))?;
             }
             rename_own(self.directory, &named.hidden.name(), &whole.name())?;
             named.hidden = whole;
@@ -231,7 +232,8 @@ impl<'a> Temporary<'a> {
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         let Some(named) = self.named.take() else { return };
-        match unlinkat(self.directory, named.hidden.name().as_slice(), AtFlags::empty()) {
+        let name = named.hidden.name();
+        match retry_on_intr(|| unlinkat(self.directory, name.as_slice(), AtFlags::empty())) {
             Ok(()) | Err(Errno::NOENT) => named.gone(),
             Err(cause) => tracing::warn!(%cause, "a temporary file could not be removed"),
         }
@@ -240,21 +242,17 @@ impl Drop for Temporary<'_> {
 
 /// Writes a hidden name down that is about to appear.
 fn begin<'a>(disk: &'a Disk, directory: BorrowedFd<'_>, place: &Place, hidden: Hidden) -> Named<'a> {
-    let slot = disk.journal.as_ref().and_then(|journal| {
-        // A directory that cannot be looked at has no file made in it either.
-        journal.begin(&entry(directory, place, hidden).ok()?)
-    });
-    Named { disk, hidden, slot, is_gone: false }
+    let directory = place.inode_of(directory).ok();
+    // A directory that cannot be looked at has no file made in it either.
+    let slot = disk.journal.as_ref().zip(directory);
+    let slot = slot.and_then(|(journal, inode)| journal.begin(&entry(inode, place, hidden)));
+    Named { disk, hidden, directory, slot, is_gone: false }
 }
 
-fn entry(directory: BorrowedFd<'_>, place: &Place, hidden: Hidden) -> Result<Entry, Errno> {
+fn entry(inode: (u64, u64), place: &Place, hidden: Hidden) -> Entry {
     let parent = place.location.split().map_or(&[] as &[u8], |(parent, _)| parent);
-    Ok(Entry {
-        directory: join(&place.location.root.real, parent),
-        inode: place.inode_of(directory)?,
-        hidden,
-        target: place.name.clone(),
-    })
+    let directory = join(&place.location.root.real, parent);
+    Entry { directory, inode, hidden, target: place.name.clone() }
 }
 
 /// Renames a file to another of our own names, which nobody else has.

@@ -19,7 +19,7 @@ use toolfs_provider::{Provider, ProviderExt};
 use super::{Choices, Standing, beneath};
 use crate::instance::Instance;
 use crate::journal::{Entry, SLOT_BYTES};
-use crate::leftover::{ContentDigits, Hidden, Label};
+use crate::leftover::{ContentDigits, Hidden, Label, TargetDigits};
 use crate::rewrite::copy_bytes;
 use crate::{LocalOptions, LocalProvider, RootSpec};
 
@@ -256,8 +256,11 @@ impl World {
         // It stood in a target's place, or came back to it, and is what somebody else was to publish there, who had
         // displaced a foreign content: that one came back in its turn.
         let is_of_target = |other: &Label| match &label {
-            Some(label) => TARGETS.iter().any(|target| label.is_for(target) && other.is_for(target)),
-            None => other.is_for(name),
+            Some(label) => {
+                let is_target = |name: &&[u8]| TargetDigits::of_name(name) == label.target;
+                other.target == label.target && TARGETS.iter().any(is_target)
+            }
+            None => other.target == TargetDigits::of_name(name),
         };
         before.iter().any(|(other, beneath)| {
             let (there, name) = split(other);

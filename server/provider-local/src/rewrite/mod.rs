@@ -130,9 +130,7 @@ impl Rewrite<'_> {
         let failed = |cause| fs_error(&self.place.path, REWRITING, cause);
         self.disk.before(Step::Publish).map_err(failed)?;
         abort.check().map_err(|error| error.with_path(&self.place.path))?;
-        if !self.place.is_still(self.place.directory()) {
-            return Err(Setback::Elsewhere);
-        }
+        self.place.check_still(self.disk, self.place.directory())?;
         let now = root::facts(&self.target).map_err(failed)?;
         if now == *before && self.is_in_place(before) { Ok(()) } else { Err(Setback::Overtaken) }
     }

@@ -1,6 +1,6 @@
 //! A step that fails leaves the old content, no hidden file and no directory, or says that the new one is there.
 
-use toolfs_core::error::{Code, Published};
+use toolfs_core::error::{Code, ErrorKind, Published, UnavailableCause};
 use toolfs_core::guard::{EditGuard, WriteGuard};
 
 use super::*;
@@ -62,7 +62,7 @@ async fn a_creation_that_fails_at_any_step_leaves_nothing() {
             }
         }
     }
-    assert_eq!(reached, 2 * ERRNOS.len() * 6, "parent, create, write, sync, publish, link");
+    assert_eq!(reached, 2 * ERRNOS.len() * 7, "parent, create, write, sync, publish, look, link");
 }
 
 #[tokio::test]
@@ -105,8 +105,8 @@ async fn a_replacement_that_fails_at_any_step_keeps_the_old_content() {
     }
     assert_eq!(
         reached,
-        2 * ERRNOS.len() * 9,
-        "access, create, write, attributes, sync, name, publish, exchange, verify"
+        2 * ERRNOS.len() * 10,
+        "access, create, write, attributes, sync, name, publish, look, exchange, verify"
     );
 }
 
@@ -218,4 +218,78 @@ async fn a_dropped_write_lands_whole_and_frees_its_target() {
     bench.edit("f", "new", "newer", EditGuard::Unconditional).await.unwrap();
     assert_eq!(bench.get("f").as_deref(), Some("newer"));
     assert_eq!(bench.names(), ["f"]);
+}
+
+/// What cannot be removed at once is not forgotten until the next start.
+#[tokio::test]
+async fn a_displaced_file_whose_removal_failed_goes_with_the_next_change_in_its_directory() {
+    let bench = Bench::new();
+    for path in ["d/f", "d/g"] {
+        bench.put(path, "old");
+    }
+    let hidden = || fs::read_dir(bench.root.join("d")).unwrap().count() - 2;
+    let fail = fail_at(&bench, Step::Remove, Errno::IO);
+    bench.write("d/f", "new", WriteGuard::Unconditional).await.unwrap();
+    bench.no_hook();
+    assert_eq!((fail.load(std::sync::atomic::Ordering::Relaxed), hidden()), (1, 1));
+    bench.write("d/g", "new", WriteGuard::Unconditional).await.unwrap();
+    assert_eq!(hidden(), 0);
+    assert!(!bench.provider.disk().looked.has_left());
+    assert_eq!((bench.get("d/f").as_deref(), bench.get("d/g").as_deref()), (Some("new"), Some("new")));
+}
+
+/// An agent may make a file that is called like one of ours: only what was really left is ever put in order.
+#[tokio::test]
+async fn a_file_that_is_only_called_like_one_that_was_left_stays() {
+    let bench = Bench::new();
+    bench.put("f", "old");
+    fail_at(&bench, Step::Remove, Errno::IO);
+    bench.write("f", "new", WriteGuard::Unconditional).await.unwrap();
+    bench.no_hook();
+    let instance = bench.provider.disk().instance;
+    let other = format!(".toolfs-{instance}-ff-partial");
+    bench.put(&other, "theirs");
+    bench.write("f", "newer", WriteGuard::Unconditional).await.unwrap();
+    assert_eq!(bench.names(), [other.as_str(), "f"]);
+}
+
+/// The directory was moved away when the new file was there, and the new file cannot be removed: it may be there.
+#[tokio::test]
+async fn a_new_file_that_cannot_be_taken_back_is_not_told_as_absent() {
+    let bench = Bench::new();
+    bench.put("d/f", "theirs");
+    let (directory, aside) = (bench.root.join("d"), bench.root.join("aside"));
+    bench.at_steps(move |due| match due {
+        Step::Link => fs::rename(&directory, &aside).map_err(|_| Errno::IO),
+        Step::Withdraw => Err(Errno::IO),
+        _ => Ok(()),
+    });
+    let error = bench.write("d/new", "content", WriteGuard::CreateIfAbsent).await.unwrap_err();
+    bench.no_hook();
+    assert_eq!((error.code(), error.published()), (Code::IoError, Published::Maybe));
+    assert_eq!(bench.get("aside/new").as_deref(), Some("content"));
+}
+
+/// As with an overload: nobody changed anything, and what was there a moment is gone again.
+#[tokio::test]
+async fn a_directory_that_cannot_be_looked_at_is_told_so_and_not_as_one_that_keeps_changing() {
+    for failing in [1, 2] {
+        for (path, existing, kept) in [("a/b/new", None, &[] as &[&str]), ("f", Some("old"), &["f"])] {
+            let bench = Bench::new();
+            if let Some(content) = existing {
+                bench.put(path, content);
+            }
+            let mut looks = 0;
+            bench.at_steps(move |due| {
+                looks += usize::from(due == Step::LookAgain);
+                if due == Step::LookAgain && looks >= failing { Err(Errno::MFILE) } else { Ok(()) }
+            });
+            let error = bench.write(path, "new", WriteGuard::Unconditional).await.unwrap_err();
+            bench.no_hook();
+            let overload = ErrorKind::Unavailable { cause: UnavailableCause::Overloaded };
+            assert_eq!((error.kind(), error.published()), (&overload, Published::No), "{path} {failing}");
+            assert_eq!(bench.get(path).as_deref(), existing, "{path} {failing}");
+            assert_eq!(bench.names(), kept, "{path} {failing}");
+        }
+    }
 }

@@ -179,8 +179,8 @@ async fn a_stop_at_any_step_leaves_one_effect_after_a_repetition() {
             mutation.repeat_after_crash(&bench.root, &expected, &format!("{mutation:?} {step:?}")).await;
         }
     }
-    // A creation has 7 steps, parents add 1, a replacement has 13.
-    assert_eq!(reached, 8 + 9 + 3 * 13);
+    // A creation has 8 steps, parents add 1, a replacement has 14.
+    assert_eq!(reached, 9 + 10 + 3 * 14);
 }
 
 const CHILD_ROOT: &str = "TOOLFS_TEST_KILLED_ROOT";
@@ -209,7 +209,7 @@ async fn a_kill_at_any_step_leaves_one_effect_after_a_repetition() {
             mutation.repeat_after_crash(&bench.root, &expected, &format!("{mutation:?} {step:?}")).await;
         }
     }
-    assert_eq!(reached, 8 + 9 + 3 * 13);
+    assert_eq!(reached, 9 + 10 + 3 * 14);
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn bench() -> Bench {
 /// A provider that is gone and left something.
 fn dead_instance(bench: &Bench) -> Instance {
     let provider = bench.another();
-    provider.disk().has_leftovers.store(true, std::sync::atomic::Ordering::Relaxed);
+    provider.disk().looked.leave(None, 7);
     provider.disk().instance
 }
 
