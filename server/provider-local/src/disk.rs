@@ -160,12 +160,15 @@ impl Disk {
     }
 
     /// What each mutation does once it knows its directory, and before it judges anything: it puts in order what a
-    /// crash left there, and waits until no other server of the host works on the same target.
+    /// crash or a failure left, and waits until no other server of the host works on the same target.
     ///
     /// # Errors
     /// Those of [`Host::lock`].
     pub(crate) fn enter(&self, place: &Place, abort: &AbortSignal) -> Result<Option<HostLock<'_>>> {
         recover::look_once(self, place, abort)?;
+        if let Some(copies) = &self.copies {
+            copies.sweep(self);
+        }
         let Some(host) = &self.host else { return Ok(None) };
         let name = [&place.missing[..], std::slice::from_ref(&place.name)].concat().join(&b'/');
         host.lock(&Spot { directory: place.inode, name: &name }, &place.path, abort).map(Some)

@@ -28,6 +28,10 @@ impl Remaining {
         self.list().push(Kept { copy, is_worthless });
     }
 
+    fn take(&self, is_due: impl Fn(&Kept) -> bool) -> Vec<Kept> {
+        self.list().extract_if(.., |kept| is_due(kept)).collect()
+    }
+
     fn list(&self) -> MutexGuard<'_, Vec<Kept>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -35,24 +39,25 @@ impl Remaining {
 
 impl CopyStore {
     /// What each replacement does that is there and durable: no older copy of the file is worth anything from here
-    /// on. What is worthless anyway is removed on this occasion.
+    /// on.
     ///
     /// # Errors
     /// A copy of the file with this device and inode number could be neither removed nor made worthless.
     pub(crate) fn outdate(&self, disk: &Disk, inode: (u64, u64)) -> Result<(), Errno> {
         let is_of_file = |copy: &Copy| copy.device == Some(inode.0) && copy.head.inode == inode.1;
-        let due: Vec<Kept> = {
-            let mut list = self.remaining.list();
-            list.extract_if(.., |kept| kept.is_worthless || is_of_file(&kept.copy)).collect()
-        };
         let mut outdated = Ok(());
-        for Kept { copy, is_worthless } in due {
-            let is_due = !is_worthless && is_of_file(&copy);
-            let removed = copy.remove(disk, self);
-            if is_due {
-                outdated = outdated.and(removed);
-            }
+        for kept in self.remaining.take(|kept| is_of_file(&kept.copy)) {
+            outdated = outdated.and(kept.copy.remove(disk, self));
         }
         outdated
+    }
+
+    /// What each mutation does on its way: it removes copies that are worthless, and could not be removed before.
+    pub(crate) fn sweep(&self, disk: &Disk) {
+        for kept in self.remaining.take(|kept| kept.is_worthless) {
+            if let Err(cause) = kept.copy.remove(disk, self) {
+                tracing::warn!(%cause, "a worthless copy could not be removed");
+            }
+        }
     }
 }

@@ -134,6 +134,18 @@ async fn a_later_content_is_not_undone_by_a_copy_that_could_not_be_removed() {
 }
 
 #[tokio::test]
+async fn a_copy_that_could_not_be_removed_goes_with_a_creation_elsewhere() {
+    let bench = bench();
+    bench.put("f", "old");
+    bench.at_steps(stuck(|due| if due == Step::RemoveCopy { Err(Errno::IO) } else { Ok(()) }));
+    bench.write("f", "new", WriteGuard::Unconditional).await.unwrap();
+    assert_eq!(copies(&bench).len(), 1);
+    bench.at_steps(stuck(|_| Ok(())));
+    bench.write("d/other", "x", WriteGuard::CreateIfAbsent).await.unwrap();
+    assert_eq!(copies(&bench), Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn a_later_content_is_not_undone_by_the_copy_of_a_rewrite_whose_sync_failed() {
     for is_exchanged in [false, true] {
         let bench = bench();
