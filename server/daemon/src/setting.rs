@@ -250,8 +250,9 @@ impl Setting {
                     "a directory in $XDG_STATE_HOME/toolfs, one for each set of roots; `memory` with `--provider \
                      memory`",
                 ),
-                "Where sessions, observations and results of calls are kept: a directory of this server and of others \
-                 with the same roots on this host, or `memory` (gone at the end). Never inside a root",
+                "Where sessions, observations, results of calls and what a crash must not take are kept: a directory \
+                 of this server and of others with the same roots on this host, or `memory` (gone at the end: then \
+                 nothing is recovered at a start, and nothing rewritten in place). Never inside a root",
             ),
             Setting::RuntimeDir => server(
                 "runtime_dir",
