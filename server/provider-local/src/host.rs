@@ -11,9 +11,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::fs::{
-    AtFlags, Dir, FlockOperation, Mode, OFlags, RawMode, fchmod, flock, fstat, openat, unlinkat,
-};
+use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, RawMode, fchmod, flock, fstat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 use toolfs_core::error::{ErrorKind, FsError, Result, UnavailableCause};
 use toolfs_core::target::display_form;
@@ -23,7 +21,7 @@ use crate::fcntl::{try_lock_byte, unlock_byte};
 use crate::instance::Instance;
 use crate::io_error::{CREATING, fs_error, turn_error};
 use crate::own;
-use crate::root::{self, Root, open_child};
+use crate::root::{self, Root, create_new, open_child, open_or_create};
 
 /// How long another server is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -161,9 +159,7 @@ impl Host {
     }
 
     fn open_lock_file(&self, device: u64) -> Result<OwnedFd, Errno> {
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let name = format!("{device:x}");
-        let file = retry_on_intr(|| openat(&self.locks, &name, flags, Mode::RUSR | Mode::WUSR))?;
+        let file = open_or_create(self.locks.as_fd(), format!("{device:x}").as_bytes())?;
         give_mode(&file, self.lock_mode)?;
         Ok(file)
     }
@@ -226,11 +222,10 @@ fn give_mode(file: &OwnedFd, mode: Mode) -> Result<(), Errno> {
 
 /// Puts a new instance on the list, and locks it.
 fn register(instances: &OwnedFd, mode: Mode) -> Result<(Instance, OwnedFd), Errno> {
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     loop {
         let instance = Instance::new();
         let name = instance.to_string();
-        match retry_on_intr(|| openat(instances, &name, flags, Mode::RUSR | Mode::WUSR)) {
+        match create_new(instances.as_fd(), name.as_bytes(), Mode::RUSR | Mode::WUSR) {
             Ok(file) => {
                 give_mode(&file, mode)?;
                 // Somebody may be asking whether it lives, which takes a moment; or it took it for dead, which it was.

@@ -6,10 +6,8 @@
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::os::fd::OwnedFd;
 
-use rustix::fs::{CWD, Mode, OFlags, openat};
-use rustix::io::{read, retry_on_intr};
+use crate::root;
 
 /// The name of one provider for as long as it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,14 +45,10 @@ impl fmt::Display for Instance {
 
 /// What tells this boot apart; 0 where the system does not say.
 fn boot() -> u32 {
-    let id = openat(CWD, "/proc/sys/kernel/random/boot_id", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
-    let read = |file: OwnedFd| {
-        let mut text = [0; 64];
-        let count = retry_on_intr(|| read(&file, &mut text)).ok().filter(|&count| count > 0)?;
-        let digest = blake3::hash(&text[..count]);
-        Some(u32::from_le_bytes(*digest.as_bytes().first_chunk()?))
-    };
-    id.ok().and_then(read).unwrap_or(0)
+    let mut text = [0; 64];
+    let id = root::read_system("/proc/sys/kernel/random/boot_id", &mut text).filter(|id| !id.is_empty());
+    let number = |id| Some(u32::from_le_bytes(*blake3::hash(id).as_bytes().first_chunk()?));
+    id.and_then(number).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{Access, AtFlags, Mode, accessat, fchmod, mkdirat};
-use rustix::io::Errno;
+use rustix::fs::{Access, AtFlags, FlockOperation, Mode, accessat, fchmod, flock, mkdirat};
+use rustix::io::{Errno, retry_on_intr};
 use toolfs_core::error::{ErrorKind, FsError, Result};
 use toolfs_core::target::display_form;
 
@@ -67,6 +67,15 @@ pub(crate) fn subdirectory(within: BorrowedFd<'_>, name: &[u8], mode: Mode) -> R
             }
             Err(cause) => return Err(cause),
         }
+    }
+}
+
+/// Locks a file of the provider's own for whoever has it open here; `false` when somebody else has it locked.
+pub(crate) fn try_lock(file: &OwnedFd) -> Result<bool, Errno> {
+    match retry_on_intr(|| flock(file, FlockOperation::NonBlockingLockExclusive)) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(cause) => Err(cause),
     }
 }
 

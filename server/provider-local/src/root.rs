@@ -261,6 +261,12 @@ pub(crate) fn reopen(file: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     retry_on_intr(|| fs::open(&own, reading() | OFlags::CLOEXEC, Mode::empty()))
 }
 
+/// Opens a file of the provider's own to read and write it, and makes it, for this user only, unless it is there.
+pub(crate) fn open_or_create(directory: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    retry_on_intr(|| fs::openat(directory, single(name)?, flags, Mode::RUSR | Mode::WUSR))
+}
+
 /// What an open file is.
 pub(crate) fn facts(file: impl AsFd) -> Result<Facts, Errno> {
     Ok(Facts::from(&fs::fstat(file)?))
@@ -293,15 +299,21 @@ pub(crate) fn directory() -> OFlags {
 /// The process's umask, read without setting it, which would race with every thread that makes a file.
 pub(crate) fn umask() -> Mode {
     const USUAL: u32 = 0o022;
-    let status = fs::openat(CWD, "/proc/self/status", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
-    let read = |file: OwnedFd| {
-        let mut text = [0; 4096];
-        let count = retry_on_intr(|| rustix::io::read(&file, &mut text)).ok()?;
-        let text = std::str::from_utf8(&text[..count]).ok()?;
+    let mut text = [0; 4096];
+    let read = |text: &[u8]| {
+        let text = std::str::from_utf8(text).ok()?;
         let octal = text.lines().find_map(|line| line.strip_prefix("Umask:"))?;
         u32::from_str_radix(octal.trim(), 8).ok()
     };
-    Mode::from_raw_mode(status.ok().and_then(read).unwrap_or(USUAL) & 0o777)
+    let umask = read_system("/proc/self/status", &mut text).and_then(read);
+    Mode::from_raw_mode(umask.unwrap_or(USUAL) & 0o777)
+}
+
+/// What a file of the system says, as far as `text` has room for it; `None` where it cannot be read.
+pub(crate) fn read_system<'a>(path: &str, text: &'a mut [u8]) -> Option<&'a [u8]> {
+    let file = fs::openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let count = retry_on_intr(|| rustix::io::read(&file, &mut *text)).ok()?;
+    Some(&text[..count])
 }
 
 fn single(name: &[u8]) -> Result<&[u8], Errno> {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, flock, ftruncate, statat, unlinkat};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, ftruncate, statat, unlinkat};
 use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 use toolfs_core::clock::Timestamp;
 use toolfs_core::error::{ErrorKind, FsError, Result, UnavailableCause};
@@ -22,7 +22,7 @@ use toolfs_provider::operation::{OperationId, RETENTION};
 
 use crate::facts::Facts;
 use crate::io_error::record_error;
-use crate::own;
+use crate::own::{self, try_lock};
 use crate::root::{self, Root, create_new, open_child};
 
 /// How many records one of the directories keeps when it is swept: 262,144 in all of them.
@@ -215,14 +215,6 @@ fn open_or_create(within: &OwnedFd, name: &[u8]) -> Result<OwnedFd, Errno> {
             },
             other => return other,
         }
-    }
-}
-
-fn try_lock(file: &OwnedFd) -> Result<bool, Errno> {
-    match retry_on_intr(|| flock(file, FlockOperation::NonBlockingLockExclusive)) {
-        Ok(()) => Ok(true),
-        Err(Errno::WOULDBLOCK) => Ok(false),
-        Err(cause) => Err(cause),
     }
 }
 

@@ -17,6 +17,7 @@ use toolfs_provider::capability::Durability;
 use super::remaining::Remaining;
 use crate::disk::{Disk, OpenFile};
 use crate::io_error::{READING, copy_error, fs_error};
+use crate::own::try_lock;
 use crate::place::Place;
 use crate::publish::Setback;
 use crate::root::{self, create_nameless, create_new};
@@ -424,12 +425,4 @@ pub(super) fn write_at(file: &OwnedFd, bytes: &[u8], offset: u64) -> Result<(), 
         }
     }
     Ok(())
-}
-
-fn try_lock(file: &OwnedFd) -> Result<bool, Errno> {
-    match retry_on_intr(|| flock(file, FlockOperation::NonBlockingLockExclusive)) {
-        Ok(()) => Ok(true),
-        Err(Errno::WOULDBLOCK) => Ok(false),
-        Err(cause) => Err(cause),
-    }
 }
