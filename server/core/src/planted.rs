@@ -26,12 +26,22 @@ pub enum Fault {
     ResolveTrustsRealpath,
     /// `recover-nothing`: what a crash left behind is not looked for.
     RecoverNothing,
+    /// `version-is-metadata`: the version of a file on a disk is its size and the time of its last change, not its content.
+    VersionIsMetadata,
+    /// `guard-trusts-the-pass`: a guard is judged by what a pass over the file learned before, as long as `stat` says the same.
+    GuardTrustsThePass,
+    /// `edit-unifies-line-ends`: an edit gives every line of the file the same line end.
+    EditUnifiesLineEnds,
+    /// `replace-drops-attributes`: a replacement has none of the extended attributes of the file.
+    ReplaceDropsAttributes,
+    /// `replace-drops-mode`: a replacement has the mode of a new file.
+    ReplaceDropsMode,
 }
 
 impl Fault {
     /// Every fault.
     #[cfg(feature = "planted-faults")]
-    pub const ALL: [Fault; 10] = [
+    pub const ALL: [Fault; 15] = [
         Fault::GateKeepsTheLast,
         Fault::GateTrustsTheUnseen,
         Fault::GateForgetsNothing,
@@ -42,6 +52,11 @@ impl Fault {
         Fault::PublishTearsInPlace,
         Fault::ResolveTrustsRealpath,
         Fault::RecoverNothing,
+        Fault::VersionIsMetadata,
+        Fault::GuardTrustsThePass,
+        Fault::EditUnifiesLineEnds,
+        Fault::ReplaceDropsAttributes,
+        Fault::ReplaceDropsMode,
     ];
 
     /// The name by which it is planted.
@@ -58,6 +73,11 @@ impl Fault {
             Fault::PublishTearsInPlace => "publish-tears-in-place",
             Fault::ResolveTrustsRealpath => "resolve-trusts-realpath",
             Fault::RecoverNothing => "recover-nothing",
+            Fault::VersionIsMetadata => "version-is-metadata",
+            Fault::GuardTrustsThePass => "guard-trusts-the-pass",
+            Fault::EditUnifiesLineEnds => "edit-unifies-line-ends",
+            Fault::ReplaceDropsAttributes => "replace-drops-attributes",
+            Fault::ReplaceDropsMode => "replace-drops-mode",
         }
     }
 

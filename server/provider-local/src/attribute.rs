@@ -12,6 +12,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use toolfs_core::notice::NoticeKind;
+use toolfs_core::planted::Fault;
 
 use crate::access_list::AccessList;
 use crate::facts::Facts;
@@ -114,6 +115,9 @@ pub(crate) fn take_over(
     new: BorrowedFd<'_>,
     remarks: &mut Remarks,
 ) -> Result<(), Errno> {
+    if Fault::ReplaceDropsMode.is_planted() {
+        return fchmod(new, Mode::from_raw_mode(0o644));
+    }
     let made = root::facts(new)?;
     // The owner goes first: changing it clears mode bits.
     let mut is_group_kept = true;
@@ -215,6 +219,9 @@ fn is_absence(cause: Errno) -> bool {
 }
 
 fn keep_user_attributes(old: BorrowedFd<'_>, new: BorrowedFd<'_>) -> bool {
+    if Fault::ReplaceDropsAttributes.is_planted() {
+        return true;
+    }
     let list = match of_any_size(|room| flistxattr(old, room)) {
         Ok(list) => list,
         Err(cause) => return is_absence(cause),

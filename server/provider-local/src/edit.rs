@@ -10,6 +10,7 @@ use toolfs_core::edit::{self, Edited};
 use toolfs_core::error::{FsError, Result};
 use toolfs_core::guard::EditGuard;
 use toolfs_core::notice::line_end_changes;
+use toolfs_core::planted::Fault;
 use toolfs_core::text::{NotText, TextScanner, summarize};
 use toolfs_core::version::{Version, VersionHasher};
 use toolfs_provider::abort::AbortSignal;
@@ -26,7 +27,7 @@ use crate::lock::Turn;
 use crate::operation::{self, Ticket};
 use crate::place::{Found, Manner, Place};
 use crate::publish::{self, Basis, Setback};
-use crate::read::{Pieces, not_text};
+use crate::read::{Pieces, judged, not_text};
 use crate::remark::Remarks;
 
 /// Decides about an edit, and publishes it when `turn` is there.
@@ -110,8 +111,11 @@ fn attempt(
 fn report(
     (open, manner): (&OpenFile, Manner),
     request: &EditTextRequest,
-    edited: Edited,
+    mut edited: Edited,
 ) -> (EditReport, Vec<u8>) {
+    if Fault::EditUnifiesLineEnds.is_planted() {
+        edited.content = String::from_utf8_lossy(&edited.content).replace("\r\n", "\n").into_bytes();
+    }
     let mut remarks = Remarks::default();
     if let Ok(after) = summarize(&edited.content) {
         remarks.extend(line_end_changes(&edited.before, &after));
@@ -153,6 +157,6 @@ impl Old {
             }
         }
         let content = scanner.and_then(TextScanner::finish).map(|_| content);
-        Ok(Old { version: hasher.finish(), content })
+        Ok(Old { version: judged(disk, open, hasher.finish()), content })
     }
 }

@@ -8,6 +8,7 @@ use rustix::fs::{SeekFrom, seek};
 use rustix::io::{read, retry_on_intr};
 use toolfs_core::error::{ErrorKind, FsError, Result};
 use toolfs_core::limit::LimitName;
+use toolfs_core::planted::Fault;
 use toolfs_core::target::TargetKey;
 use toolfs_core::text::{NotText, TextPass};
 use toolfs_core::version::{Version, VersionHasher};
@@ -136,6 +137,7 @@ pub(crate) fn lines(
         }
     }
     let (summary, version) = pass.finish().map_err(|refused| not_text(refused, &open.path))?;
+    let version = judged(disk, &open, version);
     let is_settled = pieces.taken == open.facts.size && is_unchanged(&open);
     if let Some(marks) = marks.filter(|_| is_settled) {
         disk.cache.remember(Learned { facts: open.facts, summary, version: version.clone(), marks });
@@ -178,7 +180,20 @@ pub(crate) fn version(disk: &Disk, open: &OpenFile, abort: &AbortSignal) -> Resu
     while let Some(piece) = pieces.next(disk, open, abort)? {
         hasher.update(piece);
     }
-    Ok(hasher.finish())
+    Ok(judged(disk, open, hasher.finish()))
+}
+
+/// The version that an open file counts as: that of the bytes that were hashed, unless a fault is planted.
+pub(crate) fn judged(disk: &Disk, open: &OpenFile, hashed: Version) -> Version {
+    if Fault::VersionIsMetadata.is_planted() {
+        return Version::of(format!("{} {:?}", open.facts.size, open.facts.modified).as_bytes());
+    }
+    if Fault::GuardTrustsThePass.is_planted()
+        && let Some(learned) = disk.cache.recall(&open.facts)
+    {
+        return learned.version.clone();
+    }
+    hashed
 }
 
 /// Moves the handle of an open file.

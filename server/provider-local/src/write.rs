@@ -24,7 +24,7 @@ use crate::lock::Turn;
 use crate::operation::{self, Ticket};
 use crate::place::{Found, Manner, Place};
 use crate::publish::{self, Basis, Effect, Setback};
-use crate::read::Pieces;
+use crate::read::{Pieces, judged};
 use crate::remark::Remarks;
 
 /// How much of a file is looked at to tell whether it is text, when a creation is refused because it is there.
@@ -193,7 +193,7 @@ impl Old {
             }
         }
         let summary = scanner.and_then(|scanner| scanner.finish().ok());
-        Ok(Old { size_bytes: pieces.taken, version: hasher.finish(), summary, content })
+        Ok(Old { size_bytes: pieces.taken, version: judged(disk, open, hasher.finish()), summary, content })
     }
 }
 
