@@ -36,12 +36,17 @@ pub enum Fault {
     ReplaceDropsAttributes,
     /// `replace-drops-mode`: a replacement has the mode of a new file.
     ReplaceDropsMode,
+    /// `publish-releases-lock`: the turn with a file, in the process and on the host, is given up before its new content is
+    /// made and put in its place.
+    PublishReleasesLock,
+    /// `abort-keeps-the-turn`: a change that is given up keeps its turn with the file.
+    AbortKeepsTheTurn,
 }
 
 impl Fault {
     /// Every fault.
     #[cfg(feature = "planted-faults")]
-    pub const ALL: [Fault; 15] = [
+    pub const ALL: [Fault; 17] = [
         Fault::GateKeepsTheLast,
         Fault::GateTrustsTheUnseen,
         Fault::GateForgetsNothing,
@@ -57,6 +62,8 @@ impl Fault {
         Fault::EditUnifiesLineEnds,
         Fault::ReplaceDropsAttributes,
         Fault::ReplaceDropsMode,
+        Fault::PublishReleasesLock,
+        Fault::AbortKeepsTheTurn,
     ];
 
     /// The name by which it is planted.
@@ -78,6 +85,8 @@ impl Fault {
             Fault::EditUnifiesLineEnds => "edit-unifies-line-ends",
             Fault::ReplaceDropsAttributes => "replace-drops-attributes",
             Fault::ReplaceDropsMode => "replace-drops-mode",
+            Fault::PublishReleasesLock => "publish-releases-lock",
+            Fault::AbortKeepsTheTurn => "abort-keeps-the-turn",
         }
     }
 

@@ -62,7 +62,7 @@ fn attempt(
     for _ in 0..MAX_ATTEMPTS {
         abort.check().map_err(|error| error.with_path(&path))?;
         let Found::Here(place) = Place::find(location.clone(), &path)? else { return Ok(Found::Elsewhere) };
-        let _held = if turn.is_some() { disk.enter(&place, abort)? } else { None };
+        let held = if turn.is_some() { disk.enter(&place, abort)? } else { None };
         let Found::Here(existing) = place.look()? else { return Ok(Found::Elsewhere) };
         let manner = place.check_changeable(disk, existing.as_ref())?;
         let Some(open) = existing else {
@@ -85,6 +85,7 @@ fn attempt(
         if let Some(ticket) = &mut ticket {
             ticket.record(Some(&version), &report)?;
         }
+        let _held = held.filter(|_| !Fault::PublishReleasesLock.is_planted());
         let basis = Basis { old: &open, version: &version, new: &report.version, manner };
         let effect = match turn {
             None => None,

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use tokio::sync::OwnedMutexGuard;
 use toolfs_core::error::Result;
+use toolfs_core::planted::Fault;
 use toolfs_core::target::TargetKey;
 use toolfs_provider::abort::{AbortSignal, aborted};
 
@@ -29,7 +30,9 @@ impl LockTable {
     /// `FS_ABORTED`
     pub(crate) async fn turn(&self, key: &TargetKey, abort: &AbortSignal) -> Result<Turn> {
         let seat = self.seat(key);
-        let turn = seat.entry.turn.clone();
+        // Who gives it up early keeps nobody out: with this fault it is the host's turn alone that is taken at all.
+        let is_given_up = Fault::PublishReleasesLock.is_planted();
+        let turn = if is_given_up { Arc::default() } else { seat.entry.turn.clone() };
         tokio::select! {
             biased;
             cause = abort.fired() => Err(aborted(cause)),

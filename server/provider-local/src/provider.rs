@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use async_trait::async_trait;
 use rustix::fs::Mode;
 use rustix::io::Errno;
-use toolfs_core::error::{FsError, Result};
+use toolfs_core::error::{Code, FsError, Result};
+use toolfs_core::planted::Fault;
 use toolfs_core::target::{Target, TargetKey, display_form};
 use toolfs_core::window::LineWindow;
 use toolfs_provider::abort::AbortSignal;
@@ -163,7 +164,13 @@ impl LocalProvider {
             let (disk, abort, request) = (self.0.clone(), abort.clone(), request.clone());
             let (here, path) = (location.clone(), path.clone());
             let found = blocking(move || {
-                Ok(match work(&disk, &here, &request, turn.as_ref(), &abort)? {
+                let found = work(&disk, &here, &request, turn.as_ref(), &abort);
+                if Fault::AbortKeepsTheTurn.is_planted()
+                    && found.as_ref().is_err_and(|error| error.code() == Code::Aborted)
+                {
+                    std::mem::forget(turn);
+                }
+                Ok(match found? {
                     Found::Here(report) => Ok(report),
                     Found::Elsewhere => Err(disk.relocated(&here, &path)?),
                 })

@@ -10,6 +10,7 @@ use toolfs_core::error::{Existing, Result};
 use toolfs_core::guard::WriteGuard;
 use toolfs_core::notice::line_end_changes;
 use toolfs_core::outcome::WriteOperation;
+use toolfs_core::planted::Fault;
 use toolfs_core::text::{TextScanner, TextSummary, summarize};
 use toolfs_core::version::{Version, VersionHasher};
 use toolfs_provider::abort::AbortSignal;
@@ -61,7 +62,7 @@ fn attempt(
     for _ in 0..MAX_ATTEMPTS {
         abort.check().map_err(|error| error.with_path(&path))?;
         let Found::Here(place) = Place::find(location.clone(), &path)? else { return Ok(Found::Elsewhere) };
-        let _held = if turn.is_some() { disk.enter(&place, abort)? } else { None };
+        let held = if turn.is_some() { disk.enter(&place, abort)? } else { None };
         let Found::Here(existing) = place.look()? else { return Ok(Found::Elsewhere) };
         let manner = place.check_changeable(disk, existing.as_ref())?;
         let (report, published) = match &existing {
@@ -95,6 +96,7 @@ fn attempt(
                 if let Some(ticket) = &mut ticket {
                     ticket.record(Some(&old.version), &report)?;
                 }
+                let _held = held.filter(|_| !Fault::PublishReleasesLock.is_planted());
                 let basis = Basis { old: open, version: &old.version, new: &report.version, manner };
                 let published =
                     turn.map(|turn| publish::replace(disk, &place, turn, &basis, &request.content, abort));
