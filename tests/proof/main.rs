@@ -12,9 +12,11 @@
 )]
 #![expect(clippy::unwrap_used, reason = "a proof that cannot go on ends there")]
 
+mod alarm;
 mod arguments;
 mod client;
 mod control;
+mod executor;
 mod failing;
 mod foreign;
 mod full_disk;
@@ -67,10 +69,12 @@ const PROMISES: &[Promise] = &[
     race::ATTACK,
     race::RACE,
     foreign::PROMISE,
+    alarm::PROMISE,
 ];
 
 /// The proofs that mount something.
-const MOUNTING: &[&str] = &[kill::boundary::PROMISE.name, failing::PROMISE.name, full_disk::PROMISE.name];
+const MOUNTING: &[&str] =
+    &[kill::boundary::PROMISE.name, failing::PROMISE.name, full_disk::PROMISE.name, alarm::PROMISE.name];
 
 /// A command that proofs start this program with.
 struct Part {

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use toolfs_core::clock::{Clock, Timestamp};
 use toolfs_core::id::SessionId;
 use toolfs_core::limit::Limits;
-use toolfs_policy::{MemoryObservationStore, ObservationGate, ObservationStore};
+use toolfs_policy::{MemoryObservationStore, ObservationStore};
 use toolfs_provider::Provider;
 use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::capability::Durability;
@@ -18,16 +18,12 @@ use toolfs_provider::faulty::Faulty;
 use toolfs_provider::memory::{MemoryConfig, MemoryProvider};
 use toolfs_provider_local::{LocalOptions, LocalProvider, RootSpec};
 use toolfs_state_embedded::{EmbeddedState, StateOptions};
-use toolfs_tools::{
-    CallStore, Caller, Executor, ExecutorParts, MemoryCallStore, MemorySessionStore, OpenSession, Random,
-    SessionStore,
-};
+use toolfs_tools::{CallStore, Caller, Executor, MemorySessionStore, OpenSession, SessionStore};
+
+use crate::executor::{Footing, MAX_REMEMBERED_BYTES, REQUEST_ID_WINDOW, calls_in_memory};
 
 /// The path under which the root is seen.
 pub(crate) const ROOT: &str = "/workspace";
-
-const REQUEST_ID_WINDOW: Duration = Duration::from_secs(600);
-const MAX_REMEMBERED_BYTES: u64 = 1 << 20;
 
 /// The other hand.
 #[derive(Debug)]
@@ -192,24 +188,22 @@ fn executor(
         Arc<dyn CallStore>,
     ) = match stores {
         Stores::Memory { sessions, observations } => {
-            let calls = MemoryCallStore::new(Arc::clone(clock) as _, REQUEST_ID_WINDOW, MAX_REMEMBERED_BYTES);
-            (Arc::clone(sessions) as _, Arc::clone(observations) as _, Arc::new(calls))
+            let clock: Arc<dyn Clock> = Arc::clone(clock) as _;
+            (Arc::clone(sessions) as _, Arc::clone(observations) as _, calls_in_memory(&clock))
         }
         Stores::Embedded { state, .. } => {
             (Arc::clone(state) as _, Arc::clone(state) as _, Arc::clone(state) as _)
         }
     };
-    Arc::new(Executor::new(ExecutorParts {
+    let footing = Footing {
         provider: Arc::clone(provider) as _,
-        gate: Some(Arc::new(ObservationGate::new(observations))),
-        clock: Arc::clone(clock) as _,
-        random: Arc::new(Drawn),
-        limits: Limits::DEFAULT,
-        session_idle: None,
+        observations: Some(observations),
         sessions,
         calls,
-        request_id_window: REQUEST_ID_WINDOW,
-    }))
+        clock: Arc::clone(clock) as _,
+        limits: Limits::DEFAULT,
+    };
+    footing.executor()
 }
 
 fn absolute(file: &str) -> Vec<u8> {
@@ -223,15 +217,5 @@ struct Ticking(AtomicI64);
 impl Clock for Ticking {
     fn now(&self) -> Timestamp {
         Timestamp(self.0.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
-/// Secrets of sessions. They need not follow from the seed: nothing depends on them.
-#[derive(Debug)]
-struct Drawn;
-
-impl Random for Drawn {
-    fn bytes(&self) -> [u8; 16] {
-        uuid::Uuid::new_v4().into_bytes()
     }
 }
