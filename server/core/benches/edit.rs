@@ -116,7 +116,7 @@ fn near_misses(criterion: &mut Criterion) {
         for (name, content, old_string) in cases {
             group.bench_function(BenchmarkId::new(name, bytes / MIB), |bencher| {
                 bencher.iter(|| {
-                    near_miss::search(black_box(content.as_bytes()), &old_string, 4 << 20, &Endless)
+                    near_miss::search(black_box(content.as_bytes()), true, &old_string, 4 << 20, &Endless)
                 });
             });
         }

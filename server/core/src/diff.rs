@@ -64,7 +64,8 @@ pub struct Diff {
 /// Why there is no diff.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DiffLeftOut {
-    /// Old and new content together exceed `max_diff_bytes`; of an edit, the lines of the diff on both sides.
+    /// Old and new content together exceed `max_diff_bytes`; of an edit, the lines that it touches on both sides, with
+    /// their context.
     TooLarge {
         /// The limit in bytes.
         limit_bytes: u64,
@@ -135,20 +136,13 @@ impl Diff {
             return DiffResult::LeftOut(DiffLeftOut::OldIsNotText);
         }
         let whole = Change { old: 0..old.len(), new: 0..new.len(), old_line: 0, new_line: 0 };
-        Diff::around(old, new, &[whole], max_bytes)
+        DiffResult::Computed(Diff::around(old, new, &[whole]))
     }
 
     /// The diff of two texts that are equal outside of `changes`, which come in order.
-    ///
-    /// `max_bytes` bounds the lines of the diff, context included, on both sides together.
-    pub(crate) fn around(old: &[u8], new: &[u8], changes: &[Change], max_bytes: u64) -> DiffResult {
+    pub(crate) fn around(old: &[u8], new: &[u8], changes: &[Change]) -> Diff {
         let changes: Vec<Change> = changes.iter().flat_map(|change| change.refined(old, new)).collect();
-        let hunks = change::group(old, &changes);
-        let size_bytes = hunks.iter().map(change::Group::bytes).sum();
-        if size_bytes > max_bytes {
-            return DiffResult::LeftOut(DiffLeftOut::TooLarge { limit_bytes: max_bytes, size_bytes });
-        }
-        DiffResult::Computed(Diff { hunks: hunks.iter().map(|group| group.hunk(old, new)).collect() })
+        Diff { hunks: change::group(old, &changes).iter().map(|group| group.hunk(old, new)).collect() }
     }
 
     /// The ranges that its hunks change.

@@ -122,11 +122,15 @@ impl TextSummary {
 
     /// The line end that occurs more often; the first one of the file when both occur equally often.
     pub fn dominant_line_end(&self) -> Option<LineEnd> {
-        match self.lf_count.cmp(&self.crlf_count) {
-            std::cmp::Ordering::Greater => Some(LineEnd::Lf),
-            std::cmp::Ordering::Less => Some(LineEnd::Crlf),
-            std::cmp::Ordering::Equal => self.first_line_end,
-        }
+        dominant(self.lf_count, self.crlf_count, self.first_line_end)
+    }
+}
+
+fn dominant(lf_count: u64, crlf_count: u64, first: Option<LineEnd>) -> Option<LineEnd> {
+    match lf_count.cmp(&crlf_count) {
+        std::cmp::Ordering::Greater => Some(LineEnd::Lf),
+        std::cmp::Ordering::Less => Some(LineEnd::Crlf),
+        std::cmp::Ordering::Equal => first,
     }
 }
 
@@ -253,6 +257,11 @@ impl TextScanner {
         })
     }
 
+    /// The line end that occurs more often so far, as [`TextSummary::dominant_line_end`].
+    pub(crate) fn dominant_so_far(&self) -> Option<LineEnd> {
+        dominant(self.newline_count - self.crlf_count, self.crlf_count, self.first_line_end)
+    }
+
     fn verdict(&self) -> Result<(), NotText> {
         match self.offence {
             None => Ok(()),
@@ -326,7 +335,7 @@ impl Default for TextScanner {
 }
 
 /// How many `\r\n` lie whole in `bytes`.
-fn crlf_pairs(bytes: &[u8]) -> u64 {
+pub(crate) fn crlf_pairs(bytes: &[u8]) -> u64 {
     // Counts of one byte each stay in vector registers; a run of 255 cannot overflow them.
     const RUN: usize = 255;
     let Some(seconds) = bytes.get(1..) else { return 0 };

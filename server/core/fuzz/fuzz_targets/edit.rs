@@ -5,8 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use toolfs_core::diff::DiffResult;
 use toolfs_core::edit::matcher::Needle;
-use toolfs_core::edit::splice::{Replacement, Splicer};
-use toolfs_core::edit::{EditRefusal, EditRequest, Endless, apply};
+use toolfs_core::edit::{EditRefusal, EditRequest, Endless, Rewrite, apply};
 use toolfs_core::limit::Limits;
 
 const LIMITS: Limits = Limits { max_file_bytes: Some(1 << 16), near_miss_bytes: 1 << 10, ..Limits::DEFAULT };
@@ -51,13 +50,12 @@ fn view(text: &str) -> String {
 
 fn in_pieces(content: &str, edit: &EditRequest, size: usize) -> Vec<u8> {
     let needle = Needle::new(edit.old_string());
-    let summary = toolfs_core::text::summarize(content.as_bytes()).expect("it was edited");
-    let replacement = Replacement::new(edit, &summary);
-    let mut spliced = Vec::new();
-    let mut splicer = Splicer::new(&needle, &replacement);
+    let before = toolfs_core::text::summarize(content.as_bytes()).expect("it was edited");
+    let mut edited = Vec::new();
+    let mut rewrite = Rewrite::all(edit, &needle, &before, None);
     for piece in content.as_bytes().chunks(size) {
-        splicer.feed(piece, |bytes| spliced.extend_from_slice(bytes));
+        rewrite.feed(piece, &mut |bytes| edited.extend_from_slice(bytes));
     }
-    splicer.finish(|bytes| spliced.extend_from_slice(bytes));
-    spliced
+    rewrite.finish(&mut |bytes| edited.extend_from_slice(bytes));
+    edited
 }

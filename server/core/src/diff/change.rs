@@ -138,13 +138,6 @@ pub(super) fn group<'c>(old: &[u8], changes: &'c [Change]) -> Vec<Group<'c>> {
 }
 
 impl Group<'_> {
-    /// The bytes of its lines.
-    pub(super) fn bytes(&self) -> u64 {
-        let gaps = self.changes.windows(2).map(|pair| pair[1].old.start - pair[0].old.end);
-        let changed = self.changes.iter().map(|change| change.old.len() + change.new.len());
-        (self.before.len() + self.after.len() + gaps.sum::<usize>() + changed.sum::<usize>()) as u64
-    }
-
     /// The hunk.
     pub(super) fn hunk(&self, old: &[u8], new: &[u8]) -> Hunk {
         let mut diff_lines = Vec::new();

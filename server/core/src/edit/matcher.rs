@@ -14,9 +14,9 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
 
-use memchr::{memchr, memchr_iter, memmem};
+use memchr::{memchr, memmem};
 
-use super::MatchRange;
+use super::{MatchRange, count_line_ends};
 use crate::text::BOM;
 
 /// Text with every `\r\n` written as `\n`. A lone `\r` stays, also one in front of a `\r\n`.
@@ -176,6 +176,13 @@ impl<'n> Matcher<'n> {
             line: 1,
             line_view: 0,
         }
+    }
+
+    /// Works in parts of this size, and searches once so much is there.
+    #[cfg(test)]
+    pub(super) fn in_steps(mut self, part: usize, least_search: usize) -> Matcher<'n> {
+        self.sizes = Sizes { part, least_search };
+        self
     }
 
     /// Looks at the next piece. Matches are told in the order of the file, some of them only by a later call.
@@ -376,10 +383,6 @@ impl<'n> Matcher<'n> {
 /// An offset into bytes that are at hand.
 fn index(offset: u64) -> usize {
     usize::try_from(offset).expect("an offset into memory fits into a usize")
-}
-
-fn count_line_ends(bytes: &[u8]) -> u64 {
-    memchr_iter(b'\n', bytes).count() as u64
 }
 
 /// The least distance of two occurrences of a text, and whether that is a period that fits into it twice.

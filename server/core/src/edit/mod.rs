@@ -3,24 +3,45 @@
 //! Matching sees a file as the model does: `\r\n` and `\n` are one line end, and a BOM is not there. Bytes outside
 //! the matched ranges stay as they are. Deliberately absent: regular expressions, fuzzy matching, any folding.
 //!
-//! [`matcher`] finds, [`splice`] replaces, [`near_miss`] explains why nothing was found; all three work on their own
-//! too, the first two on files that arrive in pieces. [`apply`] does it all for a content in memory.
+//! There is one engine, and it works on a file that arrives in pieces and is never held:
+//! - [`Survey`] passes over the file once. It judges and names it, and finds the matches ([`matcher`]). For an edit of
+//!   one match it also tells all that comes out, and how to get it ([`Patch`]: the file around the match can be copied
+//!   by whoever has it). For an edit of all matches it tells how large the edited file would be.
+//! - [`Rewrite`] passes over it again and writes the edited file: for an edit of all matches, and in the rare case that
+//!   the survey foresaw other line ends than the whole file calls for.
+//! - What is told of the edited file (version, summary, changed lines, diff) is gathered from bytes that stay, go and
+//!   come, in order (`edited`), in either pass alike.
+//!
+//! [`apply`] is both passes over a content in memory. [`near_miss`] explains why nothing was found.
 
+mod after;
 mod apply;
+mod edited;
+mod excerpt;
 pub mod matcher;
 pub mod near_miss;
-pub mod splice;
+mod recent;
+mod region;
+mod rewrite;
+mod splice;
+mod stream;
+mod survey;
 
 use std::fmt;
 
+use memchr::memchr_iter;
 use serde::{Deserialize, Serialize};
 
 pub use apply::apply;
+pub use edited::Changed;
+pub use rewrite::Rewrite;
+pub use survey::{Finding, Found, Patch, Planned, Survey, Surveyed};
 
 use crate::diff::{ChangedRanges, DiffResult};
 use crate::error::{ErrorKind, FsError, NearMiss, Result, SearchStop};
 use crate::limit::LimitName;
 use crate::text::{NotText, TextSummary};
+use crate::version::{Version, VersionHasher};
 
 /// A validated edit.
 ///
@@ -122,6 +143,42 @@ impl Patience for Endless {
     }
 }
 
+/// Names a content that arrives in pieces, or leaves that to others.
+pub trait Digest: Clone + Default {
+    /// The name.
+    type Name;
+
+    /// Adds the next piece.
+    fn update(&mut self, piece: &[u8]);
+
+    /// The name of all pieces so far.
+    fn name(&self) -> Self::Name;
+}
+
+impl Digest for VersionHasher {
+    type Name = Version;
+
+    fn update(&mut self, piece: &[u8]) {
+        VersionHasher::update(self, piece);
+    }
+
+    fn name(&self) -> Version {
+        self.finish()
+    }
+}
+
+/// No name: for a content in memory, which its owner names.
+#[derive(Clone, Debug, Default)]
+struct Unnamed;
+
+impl Digest for Unnamed {
+    type Name = ();
+
+    fn update(&mut self, _piece: &[u8]) {}
+
+    fn name(&self) {}
+}
+
 /// What an edit makes of a content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edited {
@@ -165,6 +222,23 @@ pub enum EditRefusal {
     },
 }
 
+/// Judges the size of an edited file that is not made yet.
+///
+/// # Errors
+/// [`EditRefusal::TooLarge`] when it is above the limit, if there is one.
+pub fn within_limit(size_bytes: u64, max_file_bytes: Option<u64>) -> Result<(), EditRefusal> {
+    match max_file_bytes {
+        Some(limit_bytes) if size_bytes > limit_bytes => {
+            Err(EditRefusal::TooLarge { limit_bytes, size_bytes })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn count_line_ends(bytes: &[u8]) -> u64 {
+    memchr_iter(b'\n', bytes).count() as u64
+}
+
 impl From<EditRefusal> for FsError {
     fn from(refusal: EditRefusal) -> FsError {
         match refusal {
@@ -197,5 +271,7 @@ impl From<EditRefusal> for FsError {
 
 #[cfg(test)]
 mod oracle;
+#[cfg(test)]
+mod stream_tests;
 #[cfg(test)]
 mod tests;

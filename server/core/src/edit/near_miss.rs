@@ -42,12 +42,19 @@ struct Place {
     reasons: BTreeSet<NearMissReason>,
 }
 
-/// Searches the first `max_bytes` of a text for places that nearly match.
+/// Searches the first `max_bytes` of a text, a byte order mark not counted, for places that nearly match.
 ///
-/// An `old_string` that is longer than `max_bytes` is not searched for; the search says that it stopped.
-pub fn search(content: &[u8], old_string: &str, max_bytes: u64, patience: &dyn Patience) -> Search {
+/// The start of a text is enough if it has that many bytes; `is_whole` says whether it is all of it. An `old_string`
+/// that is longer than `max_bytes` is not searched for; the search says that it stopped.
+pub fn search(
+    start: &[u8],
+    is_whole: bool,
+    old_string: &str,
+    max_bytes: u64,
+    patience: &dyn Patience,
+) -> Search {
     let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-    let content = content.strip_prefix(BOM).unwrap_or(content);
+    let content = start.strip_prefix(BOM).unwrap_or(start);
     let needle = view_of(old_string);
     if needle.len() > max_bytes {
         return Search { near_misses: Vec::new(), stopped: Some(SearchStop::Bytes) };
@@ -71,12 +78,12 @@ pub fn search(content: &[u8], old_string: &str, max_bytes: u64, patience: &dyn P
 
     let stopped = if patience.is_over() || !folded_text.is_whole {
         Some(SearchStop::Time)
-    } else if text.len() < content.len() {
+    } else if text.len() < content.len() || !is_whole {
         Some(SearchStop::Bytes)
     } else {
         None
     };
-    let near_misses = places.into_iter().map(|place| place.near_miss(content, &folded_text)).collect();
+    let near_misses = places.into_iter().map(|place| place.near_miss(text, &folded_text)).collect();
     Search { near_misses, stopped }
 }
 
@@ -113,8 +120,8 @@ fn near_places(text: &str, folded_text: &Folded<'_>, needle: &str, patience: &dy
 }
 
 impl Place {
-    fn near_miss(self, content: &[u8], folded_text: &Folded<'_>) -> NearMiss {
-        let shown = content[folded_text.line_start(self.first_line)..]
+    fn near_miss(self, text: &str, folded_text: &Folded<'_>) -> NearMiss {
+        let shown = text.as_bytes()[folded_text.line_start(self.first_line)..]
             .split(|byte| *byte == b'\n')
             .take((self.last_line - self.first_line + 1).min(NearMiss::MAX_LINES));
         let mut reasons: Vec<NearMissReason> = self.reasons.into_iter().collect();

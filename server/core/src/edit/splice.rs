@@ -15,116 +15,112 @@
 //! The one exception is U+FEFF: where it comes to stand at the very start of a file it is a byte order mark from then
 //! on, as it is for everyone who reads the file. It is written as it is given.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use memchr::memchr_iter;
 
 use super::EditRequest;
-use super::matcher::{Match, Matcher, Needle, Overlaps, view_of};
-use crate::text::{LineEnd, TextSummary};
+use super::matcher::view_of;
+use crate::text::LineEnd;
 
 /// The replacement of an edit, prepared once for all matches in one file.
-#[derive(Clone)]
-pub struct Replacement {
+///
+/// Of what is new it keeps one copy for each line end style that was asked for.
+pub(super) struct Replacement<'e> {
+    new_string: &'e str,
     /// What old and new text share, in bytes of the view, and how many line ends are in it.
     prefix_bytes: usize,
     prefix_line_ends: usize,
     suffix_bytes: usize,
     suffix_line_ends: usize,
-    /// The middle for a match whose first line end is `\n`, and for one whose first is `\r\n`.
-    lf_middle: Vec<u8>,
-    crlf_middle: Vec<u8>,
-    /// The middle for a match without line end.
-    plain_middle: Middle,
-}
-
-/// Which middle a match without line end gets.
-#[derive(Clone)]
-enum Middle {
-    Styled(LineEnd),
-    AsGiven(Vec<u8>),
+    /// The view of `new_string`, and where its middle is.
+    view: Cow<'e, str>,
+    middle: Range<usize>,
+    has_line_ends: bool,
+    /// The middle with line ends of one style, when it has any; for a file without line ends, those of `new_string`.
+    lf_middle: OnceCell<Vec<u8>>,
+    crlf_middle: OnceCell<Vec<u8>>,
+    given_middle: OnceCell<Vec<u8>>,
 }
 
 /// How one match is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Splice<'r> {
+pub(super) struct Splice<'r> {
     /// How many of its first bytes stay.
-    pub kept_prefix: usize,
+    pub(super) kept_prefix: usize,
     /// What is new.
-    pub middle: &'r [u8],
+    pub(super) middle: &'r [u8],
     /// How many of its last bytes stay.
-    pub kept_suffix: usize,
+    pub(super) kept_suffix: usize,
 }
 
-/// The new bytes of one match in the edited file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewBytes {
-    /// Where they are; empty where text was only taken away.
-    pub range: Range<u64>,
-    /// Whether what follows them starts a line.
-    pub end_a_line: bool,
-}
-
-impl Splice<'_> {
-    /// Writes what stands in the place of the match, and says where in the edited file the new bytes are.
-    pub fn write(&self, matched: &[u8], joiner: &mut Joiner, write: &mut impl FnMut(&[u8])) -> NewBytes {
-        joiner.join(&matched[..self.kept_prefix], write);
-        let start = joiner.written();
-        joiner.join(self.middle, write);
-        let new = NewBytes { range: start..joiner.written(), end_a_line: joiner.is_at_line_start() };
-        joiner.join(&matched[matched.len() - self.kept_suffix..], write);
-        new
-    }
-}
-
-impl std::fmt::Debug for Replacement {
+impl std::fmt::Debug for Replacement<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Replacement").field("middle_bytes", &self.lf_middle.len()).finish_non_exhaustive()
+        f.debug_struct("Replacement").field("middle_bytes", &self.middle.len()).finish_non_exhaustive()
     }
 }
 
-impl Replacement {
-    /// Prepares the replacement for a file.
-    pub fn new(edit: &EditRequest, file: &TextSummary) -> Replacement {
-        let (old, new) = (view_of(edit.old_string()), view_of(edit.new_string()));
-        let (old, new) = (old.as_bytes(), new.as_bytes());
+impl<'e> Replacement<'e> {
+    /// Prepares the replacement of an edit.
+    pub(super) fn new(edit: &'e EditRequest) -> Replacement<'e> {
+        let (old, view) = (view_of(edit.old_string()), view_of(edit.new_string()));
+        let (old, new) = (old.as_bytes(), view.as_bytes());
         let prefix_bytes = old.iter().zip(new).take_while(|(a, b)| a == b).count();
         let (old_rest, new_rest) = (&old[prefix_bytes..], &new[prefix_bytes..]);
         let suffix_bytes =
             old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(a, b)| a == b).count();
-        let middle = &new_rest[..new_rest.len() - suffix_bytes];
-        let prefix_line_ends = count_line_ends(&old[..prefix_bytes]);
-        let plain_middle = match file.dominant_line_end() {
-            Some(style) => Middle::Styled(style),
-            None => Middle::AsGiven(as_given(edit.new_string(), prefix_line_ends, middle)),
-        };
         Replacement {
+            new_string: edit.new_string(),
             prefix_bytes,
-            prefix_line_ends,
+            prefix_line_ends: count_line_ends(&old[..prefix_bytes]),
             suffix_bytes,
             suffix_line_ends: count_line_ends(&old_rest[old_rest.len() - suffix_bytes..]),
-            lf_middle: styled(middle, |_| LineEnd::Lf),
-            crlf_middle: styled(middle, |_| LineEnd::Crlf),
-            plain_middle,
+            has_line_ends: new_rest[..new_rest.len() - suffix_bytes].contains(&b'\n'),
+            middle: prefix_bytes..new.len() - suffix_bytes,
+            view,
+            lf_middle: OnceCell::new(),
+            crlf_middle: OnceCell::new(),
+            given_middle: OnceCell::new(),
         }
     }
 
-    /// What becomes of the bytes of one match.
-    pub fn splice(&self, matched: &[u8]) -> Splice<'_> {
+    /// How many line ends of a match are before what changes.
+    pub(super) fn prefix_line_ends(&self) -> u64 {
+        self.prefix_line_ends as u64
+    }
+
+    /// Whether the line ends of a file decide what a match without any becomes.
+    pub(super) fn follows_the_file(&self) -> bool {
+        self.has_line_ends
+    }
+
+    /// What becomes of the bytes of one match, in a file with these dominant line ends.
+    pub(super) fn splice(&self, matched: &[u8], dominant: Option<LineEnd>) -> Splice<'_> {
         let crlfs = |line_ends: usize, of: &mut dyn Iterator<Item = usize>| {
             of.take(line_ends).filter(|at| ends_crlf(matched, *at)).count()
         };
         let kept_prefix = self.prefix_bytes + crlfs(self.prefix_line_ends, &mut memchr_iter(b'\n', matched));
         let kept_suffix =
             self.suffix_bytes + crlfs(self.suffix_line_ends, &mut memchr_iter(b'\n', matched).rev());
+        if !self.has_line_ends {
+            return Splice { kept_prefix, middle: self.middle(), kept_suffix };
+        }
         let first_style = memchr::memchr(b'\n', matched)
             .map(|at| if ends_crlf(matched, at) { LineEnd::Crlf } else { LineEnd::Lf });
-        let middle = match (first_style, &self.plain_middle) {
-            (Some(LineEnd::Lf), _) | (None, Middle::Styled(LineEnd::Lf)) => &self.lf_middle,
-            (Some(LineEnd::Crlf), _) | (None, Middle::Styled(LineEnd::Crlf)) => &self.crlf_middle,
-            (None, Middle::AsGiven(middle)) => middle,
+        let middle = match first_style.or(dominant) {
+            Some(LineEnd::Lf) => self.lf_middle.get_or_init(|| styled(self.middle(), |_| LineEnd::Lf)),
+            Some(LineEnd::Crlf) => self.crlf_middle.get_or_init(|| styled(self.middle(), |_| LineEnd::Crlf)),
+            None => self
+                .given_middle
+                .get_or_init(|| as_given(self.new_string, self.prefix_line_ends, self.middle())),
         };
         Splice { kept_prefix, middle, kept_suffix }
+    }
+
+    fn middle(&self) -> &[u8] {
+        &self.view.as_bytes()[self.middle.clone()]
     }
 }
 
@@ -169,150 +165,49 @@ fn as_given(new_string: &str, skipped: usize, middle: &[u8]) -> Vec<u8> {
 
 /// Joins what is kept and what is new, and sees to it that no `\r\n` arises where they meet.
 #[derive(Clone, Debug, Default)]
-pub struct Joiner {
+pub(super) struct Joiner {
     last: Option<u8>,
+    /// Whether what comes next meets what was before it only by the edit.
+    follows_change: bool,
     written: u64,
 }
 
 impl Joiner {
-    /// Starts at the first byte of the edited file.
-    pub fn new() -> Joiner {
-        Joiner::default()
-    }
-
-    /// How many bytes were written.
-    pub fn written(&self) -> u64 {
+    /// How many bytes the edited file has so far; `u64::MAX` when it would have more.
+    pub(super) fn written(&self) -> u64 {
         self.written
     }
 
-    /// Whether what comes next starts a line.
-    pub fn is_at_line_start(&self) -> bool {
-        matches!(self.last, None | Some(b'\n'))
+    /// Takes bytes that stay. What it answers is written before them, and is part of the change.
+    #[must_use]
+    pub(super) fn keep(&mut self, bytes: &[u8]) -> &'static [u8] {
+        let between = if self.follows_change { self.between(bytes) } else { b"" };
+        self.follows_change &= bytes.is_empty();
+        self.pass(bytes);
+        between
     }
 
-    /// Writes bytes that follow those before them in the file as well.
-    pub fn copy(&mut self, bytes: &[u8], write: &mut impl FnMut(&[u8])) {
-        if let Some(last) = bytes.last() {
-            self.last = Some(*last);
-            self.written = self.written.saturating_add(bytes.len() as u64);
-            write(bytes);
-        }
+    /// Takes bytes that are new, none where text is only taken away. What it answers is written before them.
+    #[must_use]
+    pub(super) fn change(&mut self, bytes: &[u8]) -> &'static [u8] {
+        let between = self.between(bytes);
+        self.follows_change = true;
+        self.pass(bytes);
+        between
     }
 
-    /// Writes bytes that meet those before them only by the edit.
-    pub fn join(&mut self, bytes: &[u8], write: &mut impl FnMut(&[u8])) {
+    fn between(&mut self, bytes: &[u8]) -> &'static [u8] {
         if self.last == Some(b'\r') && bytes.first() == Some(&b'\n') {
-            self.copy(b"\r", write);
-        }
-        self.copy(bytes, write);
-    }
-}
-
-/// Replaces every match in a file that arrives in pieces, with memory bounded by needle and piece.
-///
-/// For an edit that is to replace one match it is the caller's to know that there is only one.
-#[derive(Debug)]
-pub struct Splicer<'e> {
-    matcher: Matcher<'e>,
-    pending: Pending<'e>,
-}
-
-/// What of the file is not written yet, because a match may start in it.
-#[derive(Debug)]
-struct Pending<'e> {
-    replacement: &'e Replacement,
-    joiner: Joiner,
-    bytes: Vec<u8>,
-    /// The offset of the first of them in the file.
-    base: u64,
-    /// How many of them are written already.
-    done: usize,
-    /// Whether the next ones meet what was written before only by the edit.
-    follows_match: bool,
-    replaced: u64,
-}
-
-/// What a [`Splicer`] did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spliced {
-    /// How many matches were replaced.
-    pub replaced: u64,
-    /// How many bytes were written.
-    pub written: u64,
-}
-
-impl<'e> Splicer<'e> {
-    /// Pieces are taken in parts of this size.
-    const PART: usize = 256 << 10;
-
-    /// Starts at the first byte of a file.
-    pub fn new(needle: &'e Needle, replacement: &'e Replacement) -> Splicer<'e> {
-        Splicer {
-            matcher: Matcher::new(needle, Overlaps::Skipped),
-            pending: Pending {
-                replacement,
-                joiner: Joiner::new(),
-                bytes: Vec::new(),
-                base: 0,
-                done: 0,
-                follows_match: false,
-                replaced: 0,
-            },
+            self.written = self.written.saturating_add(1);
+            b"\r"
+        } else {
+            b""
         }
     }
 
-    /// Takes the next piece and writes what is settled.
-    pub fn feed(&mut self, piece: &[u8], mut write: impl FnMut(&[u8])) {
-        for part in piece.chunks(Self::PART) {
-            self.pending.bytes.extend_from_slice(part);
-            self.matcher.feed(part, |found| self.pending.replace(&found, &mut write));
-            self.pending.copy_until(self.matcher.settled(), &mut write);
-            self.pending.forget();
-        }
-    }
-
-    /// Ends the file and writes the rest.
-    pub fn finish(self, mut write: impl FnMut(&[u8])) -> Spliced {
-        let Splicer { matcher, mut pending } = self;
-        matcher.finish(|found| pending.replace(&found, &mut write));
-        pending.copy_until(pending.base + pending.bytes.len() as u64, &mut write);
-        Spliced { replaced: pending.replaced, written: pending.joiner.written() }
-    }
-}
-
-impl Pending<'_> {
-    fn replace(&mut self, found: &Match, write: &mut impl FnMut(&[u8])) {
-        self.copy_until(found.range.start, write);
-        let end = self.index(found.range.end);
-        let matched = &self.bytes[self.done..end];
-        self.replacement.splice(matched).write(matched, &mut self.joiner, write);
-        self.done = end;
-        self.follows_match = true;
-        self.replaced += 1;
-    }
-
-    fn copy_until(&mut self, offset: u64, write: &mut impl FnMut(&[u8])) {
-        let end = self.index(offset);
-        if end > self.done {
-            let kept = &self.bytes[self.done..end];
-            if self.follows_match {
-                self.joiner.join(kept, write);
-            } else {
-                self.joiner.copy(kept, write);
-            }
-            self.follows_match = false;
-            self.done = end;
-        }
-    }
-
-    fn forget(&mut self) {
-        self.bytes.drain(..self.done);
-        self.base += self.done as u64;
-        self.done = 0;
-    }
-
-    fn index(&self, offset: u64) -> usize {
-        usize::try_from(offset - self.base).expect("what is pending is in memory")
+    fn pass(&mut self, bytes: &[u8]) {
+        self.last = bytes.last().copied().or(self.last);
+        self.written = self.written.saturating_add(bytes.len() as u64);
     }
 }
 

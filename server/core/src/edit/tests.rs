@@ -421,11 +421,10 @@ proptest! {
             return Ok(());
         };
         let needle = matcher::Needle::new(&old_string);
-        let replacement = splice::Replacement::new(&edit, &edited.before);
-        let mut splicer = splice::Splicer::new(&needle, &replacement);
         let mut streamed = Vec::new();
-        splicer.feed(&content, |bytes| streamed.extend_from_slice(bytes));
-        splicer.finish(|bytes| streamed.extend_from_slice(bytes));
+        let mut rewrite = Rewrite::all(&edit, &needle, &edited.before, None);
+        rewrite.feed(&content, &mut |bytes| streamed.extend_from_slice(bytes));
+        rewrite.finish(&mut |bytes| streamed.extend_from_slice(bytes));
         prop_assert_eq!(&edited.content, &streamed);
 
         // Lines outside of the changed ranges are the same ones on both sides.

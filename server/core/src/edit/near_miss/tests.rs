@@ -10,7 +10,7 @@ use crate::edit::oracle;
 #[track_caller]
 fn check(content: &str, old_string: &str, expected: Expect) {
     assert!(!view_of(content).contains(&*view_of(old_string)), "a match is no near miss");
-    let Search { near_misses, stopped } = search(content.as_bytes(), old_string, 4 << 20, &Endless);
+    let Search { near_misses, stopped } = search(content.as_bytes(), true, old_string, 4 << 20, &Endless);
     assert_eq!(stopped, None);
     let shown: Vec<String> = near_misses
         .iter()
@@ -230,7 +230,7 @@ fn long_places_are_cut() {
     let line = "é".repeat(300);
     let content = format!("{line}\r\n").repeat(9);
     let old_string = format!("{line} \n").repeat(9);
-    let found = search(content.as_bytes(), &old_string, 4 << 20, &Endless);
+    let found = search(content.as_bytes(), true, &old_string, 4 << 20, &Endless);
     let near = &found.near_misses[0];
     assert_eq!((near.start_line, near.end_line, near.lines.len()), (1, 9, 5));
     assert_eq!(near.lines[0], "é".repeat(200));
@@ -239,7 +239,7 @@ fn long_places_are_cut() {
 
 #[test]
 fn a_byte_order_mark_is_neither_shown_nor_counted() {
-    let found = search("\u{feff}A\n".as_bytes(), "a", 4 << 20, &Endless);
+    let found = search("\u{feff}A\n".as_bytes(), true, "a", 4 << 20, &Endless);
     assert_eq!(found.near_misses[0].lines, ["A"]);
     assert_eq!(found.near_misses[0].reasons, [NearMissReason::LetterCase]);
 }
@@ -248,11 +248,11 @@ fn a_byte_order_mark_is_neither_shown_nor_counted() {
 fn the_byte_budget_ends_the_search_within_a_character() {
     let content = "éé\nHello\n".as_bytes();
     for budget in 0..content.len() as u64 {
-        let found = search(content, "hello", budget, &Endless);
+        let found = search(content, true, "hello", budget, &Endless);
         assert_eq!(found.stopped, Some(SearchStop::Bytes));
         assert_eq!(found.near_misses.len(), usize::from(budget >= 10));
     }
-    assert_eq!(search(content, "hello", content.len() as u64, &Endless).stopped, None);
+    assert_eq!(search(content, true, "hello", content.len() as u64, &Endless).stopped, None);
 }
 
 /// Patience for so many looks at the clock.
@@ -268,16 +268,16 @@ impl Patience for Looks {
 #[test]
 fn the_time_budget_ends_the_search_wherever_it_is() {
     let content = format!("{}\nHello  World\n", "line\n".repeat(100_000));
-    let patient = search(content.as_bytes(), "hello world", 4 << 20, &Endless);
+    let patient = search(content.as_bytes(), true, "hello world", 4 << 20, &Endless);
     for looks in 1..40 {
-        let found = search(content.as_bytes(), "hello world", 4 << 20, &Looks(Cell::new(looks)));
+        let found = search(content.as_bytes(), true, "hello world", 4 << 20, &Looks(Cell::new(looks)));
         match found.stopped {
             Some(stop) => assert_eq!(stop, SearchStop::Time),
             None => assert_eq!(found, patient),
         }
     }
     assert_eq!(
-        search(content.as_bytes(), "x", 4 << 20, &Looks(Cell::new(1))).stopped,
+        search(content.as_bytes(), true, "x", 4 << 20, &Looks(Cell::new(1))).stopped,
         Some(SearchStop::Time)
     );
 }
@@ -285,7 +285,7 @@ fn the_time_budget_ends_the_search_wherever_it_is() {
 #[track_caller]
 fn asked_at_least(times: u32, content: &str, old_string: &str) {
     let looks = Looks(Cell::new(u32::MAX));
-    search(content.as_bytes(), old_string, 4 << 20, &looks);
+    search(content.as_bytes(), true, old_string, 4 << 20, &looks);
     let asked = u32::MAX - looks.0.get();
     assert!(asked >= times, "{asked} looks at the clock");
 }
@@ -311,7 +311,7 @@ proptest! {
         noise in "[ \tAaé\\\\n\u{301}]{0,3}",
     ) {
         let old_string = format!("{noise}{old_string}");
-        let found = search(&content, &old_string, 1000, &Endless);
+        let found = search(&content, true, &old_string, 1000, &Endless);
         prop_assert!(found.near_misses.len() <= NearMiss::MAX_COUNT);
         let lines = oracle::view(&content).split(|byte| *byte == b'\n').count() as u64;
         for near in found.near_misses {
@@ -332,7 +332,7 @@ proptest! {
         };
         let (content, old_string) = (join(&there), join(&here));
         let old_string = old_string.trim_end();
-        let found = search(content.as_bytes(), old_string, 1000, &Endless);
+        let found = search(content.as_bytes(), true, old_string, 1000, &Endless);
         if !content.contains(old_string) {
             prop_assert!(!found.near_misses.is_empty());
             let blanks = [

@@ -1,8 +1,9 @@
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
-use super::*;
+use crate::edit::matcher::{Needle, Overlaps};
 use crate::edit::oracle::{self, pieces, text};
+use crate::edit::{Changed, EditRequest, Rewrite};
 use crate::text::summarize;
 
 /// The edited file, when it comes in these pieces.
@@ -10,17 +11,16 @@ fn splice_in<'p>(
     pieces: impl IntoIterator<Item = &'p [u8]>,
     content: &[u8],
     edit: &EditRequest,
-) -> (Vec<u8>, Spliced) {
+) -> (Vec<u8>, Changed) {
     let needle = Needle::new(edit.old_string());
-    let replacement = Replacement::new(edit, &summarize(content).unwrap());
     let mut edited = Vec::new();
-    let mut splicer = Splicer::new(&needle, &replacement);
+    let mut rewrite = Rewrite::all(edit, &needle, &summarize(content).unwrap(), None);
     for piece in pieces {
-        splicer.feed(piece, |bytes| edited.extend_from_slice(bytes));
+        rewrite.feed(piece, &mut |bytes| edited.extend_from_slice(bytes));
     }
-    let spliced = splicer.finish(|bytes| edited.extend_from_slice(bytes));
-    assert_eq!(spliced.written, edited.len() as u64);
-    (edited, spliced)
+    let changed = rewrite.finish(&mut |bytes| edited.extend_from_slice(bytes));
+    assert_eq!(changed.size_bytes, edited.len() as u64);
+    (edited, changed)
 }
 
 #[track_caller]
@@ -136,8 +136,8 @@ fn large_files_are_spliced_across_the_borders_of_parts() {
     let line = "0123456\r\n";
     let content = line.repeat(100_000);
     let edit = EditRequest::new("6\n0".into(), "6\n-\n0".into(), true).unwrap();
-    let (edited, spliced) = splice_in([content.as_bytes()], content.as_bytes(), &edit);
-    assert_eq!(spliced.replaced, 99_999);
+    let (edited, changed) = splice_in([content.as_bytes()], content.as_bytes(), &edit);
+    assert_eq!(changed.matches.total, 99_999);
     assert_eq!(edited, content.replace("6\r\n0", "6\r\n-\r\n0").into_bytes());
 }
 
@@ -151,7 +151,7 @@ proptest! {
         cuts in pieces(),
     ) {
         let Ok(edit) = EditRequest::new(old_string.clone(), new_string.clone(), true) else { return Ok(()) };
-        let (edited, spliced) = splice_in(oracle::cut(&content, &cuts), &content, &edit);
+        let (edited, changed) = splice_in(oracle::cut(&content, &cuts), &content, &edit);
         let (whole, _) = splice_in([&content[..]], &content, &edit);
         prop_assert_eq!(&edited, &whole);
 
@@ -162,7 +162,7 @@ proptest! {
         };
         prop_assert_eq!(seen, expected);
         prop_assert_eq!(
-            usize::try_from(spliced.replaced).unwrap(),
+            usize::try_from(changed.matches.total).unwrap(),
             oracle::naive_matches(&content, &old_string, Overlaps::Skipped).len()
         );
     }
