@@ -102,6 +102,25 @@ impl Act {
             _ => Act::Touch(moment(rng)),
         }
     }
+
+    /// What it counts as.
+    pub(super) fn counts_as(self) -> &'static str {
+        match self {
+            Act::Touch(_) => "touched",
+            Act::ChangeMode | Act::ChangeOwner | Act::SetAttribute | Act::RemoveAttribute => {
+                "other metadata changed"
+            }
+            Act::Link | Act::Unlink => "hard links made or removed",
+            Act::RewriteSame(_) => "rewritten with the same bytes",
+            Act::ThereAndBack(_) | Act::MoveAwayAndBack | Act::CutAndRestore => "changed and changed back",
+            Act::Rewrite(_) => "rewritten",
+            Act::RewriteUnseen(_) => "rewritten with the same size and times",
+            Act::Return(_) => "brought back to an earlier content",
+            Act::Store { .. } | Act::StoreSame => "stored into through a mapping",
+            Act::LetGo => "mappings let go",
+            Act::CheckOutAndBack | Act::CheckOutOther | Act::StashAndPop => "checked out or stashed by git",
+        }
+    }
 }
 
 fn moment(rng: &mut Rng) -> Moment {

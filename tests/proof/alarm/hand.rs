@@ -75,29 +75,50 @@ pub(super) fn change_mode(path: &Path, rng: &mut Rng) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(MODES[rng.usize(..MODES.len())]))
 }
 
-/// Whether it could be done: only root gives files away.
-pub(super) fn change_owner(path: &Path, rng: &mut Rng) -> io::Result<bool> {
+/// Only root gives files away; others leave it.
+pub(super) fn change_owner(path: &Path, rng: &mut Rng) -> io::Result<()> {
     let mut one = || Some(OWNERS[rng.usize(..OWNERS.len())]);
-    if geteuid().is_root() {
-        chown(path, one(), one())?;
-    }
-    Ok(geteuid().is_root())
+    if geteuid().is_root() { chown(path, one(), one()) } else { Ok(()) }
 }
 
-/// Whether there are such attributes here.
-pub(super) fn set_attribute(path: &Path, rng: &mut Rng) -> io::Result<bool> {
+/// Where there are no attributes, it is left.
+pub(super) fn set_attribute(path: &Path, rng: &mut Rng) -> io::Result<()> {
     match setxattr(path, ATTRIBUTE, &rng.u64(..).to_le_bytes(), XattrFlags::empty()) {
-        Err(Errno::OPNOTSUPP) => Ok(false),
-        other => Ok(other.map(|()| true)?),
+        Ok(()) | Err(Errno::OPNOTSUPP) => Ok(()),
+        Err(cause) => Err(cause.into()),
     }
 }
 
-/// Whether there was one.
-pub(super) fn remove_attribute(path: &Path) -> io::Result<bool> {
+pub(super) fn remove_attribute(path: &Path) -> io::Result<()> {
     match removexattr(path, ATTRIBUTE) {
-        Err(Errno::OPNOTSUPP | Errno::NODATA) => Ok(false),
-        other => Ok(other.map(|()| true)?),
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NODATA) => Ok(()),
+        Err(cause) => Err(cause.into()),
     }
+}
+
+/// All that `stat` says of a file from which a change may be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Marks {
+    inode: (u64, u64),
+    size: u64,
+    mode: u32,
+    owner: (u32, u32),
+    links: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+pub(super) fn marks(path: &Path) -> io::Result<Marks> {
+    let metadata = fs::metadata(path)?;
+    Ok(Marks {
+        inode: (metadata.dev(), metadata.ino()),
+        size: metadata.size(),
+        mode: metadata.mode(),
+        owner: (metadata.uid(), metadata.gid()),
+        links: metadata.nlink(),
+        modified: (metadata.mtime(), metadata.mtime_nsec()),
+        changed: (metadata.ctime(), metadata.ctime_nsec()),
+    })
 }
 
 /// Another file has the name for a moment.
