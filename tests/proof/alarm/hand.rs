@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use fastrand::Rng;
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, XattrFlags, removexattr, setxattr, utimensat};
 use rustix::io::Errno;
-use rustix::process::geteuid;
 
 use super::act::{Moment, Way};
 use super::repository::no_process_starts;
@@ -75,10 +74,13 @@ pub(super) fn change_mode(path: &Path, rng: &mut Rng) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(MODES[rng.usize(..MODES.len())]))
 }
 
-/// Only root gives files away; others leave it.
+/// Only root gives files away, and only to whom its namespace knows; else the file is left.
 pub(super) fn change_owner(path: &Path, rng: &mut Rng) -> io::Result<()> {
     let mut one = || Some(OWNERS[rng.usize(..OWNERS.len())]);
-    if geteuid().is_root() { chown(path, one(), one()) } else { Ok(()) }
+    match chown(path, one(), one()) {
+        Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::PERM | Errno::INVAL)) => Ok(()),
+        other => other,
+    }
 }
 
 /// Where there are no attributes, it is left.
