@@ -7,6 +7,7 @@
 //! Deliberately absent: acts in the middle of a call, which `foreign-writer` is about.
 
 mod act;
+mod call;
 mod content;
 mod file;
 mod hand;

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use fastrand::Rng;
 use toolfs_core::argument::RawCall;
-use toolfs_core::error::Code;
 use toolfs_core::id::SessionId;
 use toolfs_core::outcome::{Outcome, ReadOutcome, ToolResult};
-use toolfs_core::version::Version;
 
 use super::act::Act;
+use super::call::{Change, check_lines, ending, write_call};
 use super::content::{Contents, Size};
 use super::file::File;
 use super::model::{Content, Seen, Verdict, Violation, Wrong, judge};
@@ -36,18 +35,6 @@ pub(super) struct History {
     /// What happened.
     pub(super) told: Vec<String>,
     pub(super) facts: BTreeMap<&'static str, u64>,
-}
-
-/// A change that a session asks for.
-#[derive(Clone, Debug)]
-struct Change {
-    session: usize,
-    server: usize,
-    file: usize,
-    call: RawCall,
-    dry_run: bool,
-    /// What it leaves when it lands.
-    leaves: Content,
 }
 
 impl History {
@@ -262,7 +249,14 @@ impl History {
     fn change(&mut self, rng: &mut Rng, change: Change) -> Result<(), Violation> {
         match self.try_to_change(&change)? {
             Verdict::Landed => Ok(()),
-            Verdict::Stale | Verdict::NotObserved if !self.files[change.file].is_mapped() => {
+            Verdict::Stale | Verdict::NotObserved if self.files[change.file].is_mapped() => Ok(()),
+            Verdict::NotObserved => {
+                self.read(rng, change.server, change.session, change.file)?;
+                // What it was told may be remembered, which the guard finds.
+                let again = self.again(rng, &change);
+                self.change(rng, again)
+            }
+            Verdict::Stale => {
                 self.count("refusals that a read cured");
                 self.read(rng, change.server, change.session, change.file)?;
                 if self.seen[change.session][change.file].content.as_ref()
@@ -271,13 +265,9 @@ impl History {
                     let text = "the read after a refusal told what is not there".to_owned();
                     return Err(Violation { wrong: Wrong::FalseAlarm, text });
                 }
-                let again = Change {
-                    dry_run: false,
-                    ..self.draw_change(rng, change.session, change.server, change.file)
-                };
+                let again = self.again(rng, &change);
                 self.expect_landing(&again)
             }
-            Verdict::Stale | Verdict::NotObserved => Ok(()),
             Verdict::Unavailable => {
                 // Who has it mapped may still change it, and that shows under its name.
                 if rng.bool() {
@@ -290,6 +280,12 @@ impl History {
                 self.expect_landing(&change)
             }
         }
+    }
+
+    /// Another change of the same file by the same session, which takes effect.
+    fn again(&mut self, rng: &mut Rng, change: &Change) -> Change {
+        let again = self.draw_change(rng, change.session, change.server, change.file);
+        Change { dry_run: false, ..again }
     }
 
     fn expect_landing(&mut self, change: &Change) -> Result<(), Violation> {
@@ -344,29 +340,5 @@ impl History {
 
     fn compare_files(&self) -> Result<(), Violation> {
         self.files.iter().try_for_each(File::compare)
-    }
-}
-
-fn write_call(name: &str, content: &Content) -> RawCall {
-    let content = String::from_utf8(content.bytes.to_vec()).expect("contents are text");
-    RawCall::Write { file_path: Some(name.to_owned()), content: Some(content) }
-}
-
-/// The lines of a read are those of the content whose version it told.
-fn check_lines(content: &Content, outcome: &ReadOutcome) -> Result<(), Violation> {
-    let text = String::from_utf8_lossy(&content.bytes);
-    let start = usize::try_from(outcome.block.first_line()).unwrap_or(1) - 1;
-    let told: Vec<&str> = outcome.block.lines().map(|line| line.text).collect();
-    let there: Vec<&str> = text.lines().skip(start).take(told.len()).collect();
-    if told == there { Ok(()) } else { Err(format!("a read told {told:?}, not {there:?}").into()) }
-}
-
-/// The code of a refusal, and the version that a change left.
-fn ending(answer: &ToolResult) -> Result<(Option<Code>, Option<&Version>), Violation> {
-    match answer {
-        ToolResult::Refused(error) => Ok((Some(error.code()), None)),
-        ToolResult::Done(Outcome::Write(outcome)) => Ok((None, Some(&outcome.version))),
-        ToolResult::Done(Outcome::Edit(outcome)) => Ok((None, Some(&outcome.version))),
-        other => Err(format!("a change was answered {other:?}").into()),
     }
 }
