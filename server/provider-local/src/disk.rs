@@ -1,6 +1,7 @@
 //! What every operation shares: the open roots, the settings, the locks.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +17,7 @@ use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::capability::Durability;
 use toolfs_provider::refusal;
 
+use crate::copy_range::COPY_BYTES;
 use crate::facts::Facts;
 use crate::host::{Host, HostLock, Spot};
 use crate::instance::Instance;
@@ -28,6 +30,7 @@ use crate::lock::LockTable;
 use crate::looked::Looked;
 use crate::operation::RecordStore;
 use crate::place::Place;
+use crate::read::PIECE_BYTES;
 use crate::recover;
 use crate::resolve::{Asked, resolve};
 use crate::rewrite::CopyStore;
@@ -36,6 +39,9 @@ use crate::stat_cache::StatCache;
 
 /// How often a call starts anew because somebody else moved what it works on.
 pub(crate) const MAX_ATTEMPTS: usize = 8;
+
+/// The largest file that is edited in memory: most are smaller by far, and take fewer system calls so.
+const IN_MEMORY_BYTES: u64 = 1 << 20;
 
 /// The state behind a provider.
 pub(crate) struct Disk {
@@ -51,6 +57,7 @@ pub(crate) struct Disk {
     pub(crate) operations: Option<RecordStore>,
     /// Where copies are kept of files that are rewritten in place, if any are.
     pub(crate) copies: Option<CopyStore>,
+    pub(crate) sizes: Sizes,
     /// Whether files without a name are not to be used.
     pub(crate) named_temporaries: bool,
     /// A name of this provider that no other one has.
@@ -64,6 +71,29 @@ pub(crate) struct Disk {
     pub(crate) looked: Looked,
     #[cfg(test)]
     pub(crate) hook: crate::step::Hook,
+}
+
+/// How much of a file is held or copied at once. What comes out does not depend on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    /// The largest file that is edited in memory.
+    pub(crate) in_memory_bytes: u64,
+    /// How much is read at once.
+    pub(crate) piece_bytes: usize,
+    /// How much the kernel is asked to copy at once.
+    pub(crate) copy_bytes: usize,
+}
+
+impl Sizes {
+    /// The usual ones; or what makes a stream of the smallest file, in pieces of so many bytes.
+    pub(crate) fn new(force_streaming: Option<NonZeroUsize>) -> Sizes {
+        match force_streaming.map(NonZeroUsize::get) {
+            None => {
+                Sizes { in_memory_bytes: IN_MEMORY_BYTES, piece_bytes: PIECE_BYTES, copy_bytes: COPY_BYTES }
+            }
+            Some(bytes) => Sizes { in_memory_bytes: 0, piece_bytes: bytes, copy_bytes: bytes },
+        }
+    }
 }
 
 /// A regular file that is open for reading, and what it was when it was opened.

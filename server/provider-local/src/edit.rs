@@ -20,6 +20,7 @@ use toolfs_provider::report::EditReport;
 use toolfs_provider::request::EditTextRequest;
 
 use crate::attribute::foreseen;
+use crate::content::NewContent;
 use crate::disk::{Disk, MAX_ATTEMPTS, OpenFile};
 use crate::io_error::{READING, fs_error};
 use crate::location::Location;
@@ -86,7 +87,9 @@ fn attempt(
             ticket.record(Some(&version), &report)?;
         }
         let _held = held.filter(|_| !Fault::PublishReleasesLock.is_planted());
-        let basis = Basis { old: &open, version: &version, new: &report.version, manner };
+        let basis = Basis { old: &open, version: &version, manner };
+        let made = report.version.clone();
+        let content = NewContent::whole(&content, &made);
         let effect = match turn {
             None => None,
             Some(turn) => match publish::replace(disk, &place, turn, &basis, &content, abort) {

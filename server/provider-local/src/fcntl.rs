@@ -101,12 +101,17 @@ impl<'a> Lease<'a> {
     pub(crate) fn is_contested(&self) -> bool {
         set_number(self.0, F_GETLEASE, 0).is_ok_and(|kind| kind != F_RDLCK)
     }
+
+    /// Gives it back before it is dropped.
+    pub(crate) fn give_back(&self) {
+        // It fails only for a lease that is gone: the kernel took it away meanwhile, or it was given back before.
+        let _ = set_number(self.0, F_SETLEASE, F_UNLCK);
+    }
 }
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        // It fails only for a lease that the kernel took away meanwhile.
-        let _ = set_number(self.0, F_SETLEASE, F_UNLCK);
+        self.give_back();
     }
 }
 

@@ -15,6 +15,8 @@ compile_error!("the local disk provider of toolfs needs Linux 5.6 or later: buil
 
 mod access_list;
 mod attribute;
+mod content;
+mod copy_range;
 mod disk;
 mod edit;
 mod exchange;
@@ -37,6 +39,7 @@ mod options;
 mod own;
 mod parents;
 mod place;
+mod positioned;
 mod provider;
 mod publish;
 mod read;
@@ -57,6 +60,7 @@ mod tests;
 #[path = "tests/mod.rs"]
 #[expect(clippy::duplicate_mod, reason = "the same tests, with names looked up by the walk")]
 mod tests_by_walk;
+mod watch;
 mod work;
 mod write;
 

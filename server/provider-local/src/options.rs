@@ -3,6 +3,7 @@
 //! Deliberately absent: the roots themselves, and the places where a server usually keeps its own directories. Both are
 //! the caller's.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -38,6 +39,9 @@ pub struct LocalOptions {
     pub force_named_temporaries: bool,
     /// Replaces without exchanging names, as on a file system that cannot. For tests.
     pub force_plain_rename: bool,
+    /// Reads in pieces of so many bytes, and edits every file in a stream, as those are that are too large for memory.
+    /// For tests.
+    pub force_streaming: Option<NonZeroUsize>,
 }
 
 impl LocalOptions {
@@ -54,6 +58,7 @@ impl LocalOptions {
             force_walk: false,
             force_named_temporaries: false,
             force_plain_rename: false,
+            force_streaming: None,
         }
     }
 }

@@ -23,7 +23,7 @@ use toolfs_provider::report::{EditReport, LinesReport, Stat, WriteReport};
 use toolfs_provider::request::{ByteRange, EditTextRequest, ResolveRequest, WriteTextRequest};
 use toolfs_provider::{Provider, refusal};
 
-use crate::disk::{Disk, MAX_ATTEMPTS};
+use crate::disk::{Disk, MAX_ATTEMPTS, Sizes};
 use crate::host::Host;
 use crate::instance::Instance;
 use crate::io_error::{CREATING, fs_error};
@@ -104,6 +104,7 @@ impl LocalProvider {
             umask: umask(),
             locks: LockTable::default(),
             cache: StatCache::default(),
+            sizes: Sizes::new(options.force_streaming),
             named_temporaries: options.force_named_temporaries,
             instance,
             serial: AtomicU64::new(0),

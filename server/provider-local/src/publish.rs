@@ -20,6 +20,7 @@ use toolfs_provider::capability::Durability;
 use toolfs_provider::refusal;
 
 use crate::attribute::{Snapshot, foreseen, take_over};
+use crate::content::NewContent;
 use crate::disk::{Disk, OpenFile};
 use crate::exchange::{Displaced, Exchange, Left, Ours, Refused, open_for_writing};
 use crate::facts::{Facts, facts_at};
@@ -89,7 +90,7 @@ impl From<FsError> for Setback {
 pub(crate) fn create(
     disk: &Disk,
     place: &Place,
-    content: &[u8],
+    content: &NewContent<'_>,
     abort: &AbortSignal,
 ) -> Result<Effect, Setback> {
     let failed = |cause| fs_error(&place.path, PUBLISHING, cause);
@@ -113,7 +114,7 @@ pub(crate) fn create(
             });
         }
     };
-    temporary.write(content, abort, &place.path)?;
+    temporary.fill(content, abort, &place.path)?;
     temporary.give_new_mode().map_err(|cause| fs_error(&place.path, "giving it its mode", cause))?;
     temporary.sync(&place.path)?;
     disk.before(Step::Publish).map_err(failed)?;
@@ -167,8 +168,6 @@ pub(crate) struct Basis<'a> {
     pub(crate) version: &'a Version,
     /// How it can be given new content.
     pub(crate) manner: Manner,
-    /// The version of the content that is to replace it.
-    pub(crate) new: &'a Version,
 }
 
 /// Replaces a file, or rewrites it in place where its name cannot be given another one.
@@ -180,7 +179,7 @@ pub(crate) fn replace(
     place: &Place,
     turn: &Turn,
     basis: &Basis<'_>,
-    content: &[u8],
+    content: &NewContent<'_>,
     abort: &AbortSignal,
 ) -> Result<Effect, Setback> {
     let mut effect = replace_or_rewrite(disk, place, turn, basis, content, abort)?;
@@ -198,7 +197,7 @@ fn replace_or_rewrite(
     place: &Place,
     turn: &Turn,
     basis: &Basis<'_>,
-    content: &[u8],
+    content: &NewContent<'_>,
     abort: &AbortSignal,
 ) -> Result<Effect, Setback> {
     let failed = |cause| fs_error(&place.path, PUBLISHING, cause);
@@ -217,21 +216,21 @@ fn replace_or_rewrite(
         Err(error) if error.code() == Code::PermissionDenied && disk.copies.is_some() => return in_place(),
         Err(error) => return Err(error.into()),
     };
-    temporary.write(content, abort, &place.path)?;
+    temporary.fill(content, abort, &place.path)?;
     disk.before(Step::Attributes).map_err(failed)?;
     let old = basis.old.file.as_fd();
     let taken = Snapshot::of(old, &basis.old.facts);
     take_over(old, &basis.old.facts, temporary.file.as_fd(), &mut remarks)
         .map_err(|cause| fs_error(&place.path, "keeping its mode", cause))?;
     temporary.sync(&place.path)?;
-    let hidden = temporary.name(Label::new(basis.new, basis.version, &place.name)).map_err(failed)?;
+    let hidden = temporary.name(Label::new(content.version, basis.version, &place.name)).map_err(failed)?;
     let is_sealed = temporary.seal();
     disk.before(Step::Publish).map_err(failed)?;
     abort.check().map_err(|error| error.with_path(&place.path))?;
     place.check_still(disk, directory)?;
     recheck(disk, place, basis, abort)?;
     let facts = Some(root::facts(&temporary.file).map_err(failed)?);
-    let ours = Ours { digits: ContentDigits::of(basis.new), facts, is_sealed };
+    let ours = Ours { digits: ContentDigits::of(content.version), facts, is_sealed };
     let exchange = Exchange { disk, path: &place.path, directory, hidden, target: &place.name, ours };
     // From here on the name may hold somebody else's content, which a drop must not remove.
     let named = temporary.disown();
@@ -281,12 +280,13 @@ fn keep_up(
 }
 
 /// What a planted fault does instead of a replacement.
-fn tear(disk: &Disk, place: &Place, content: &[u8]) -> Result<Effect, Errno> {
+fn tear(disk: &Disk, place: &Place, content: &NewContent<'_>) -> Result<Effect, Errno> {
     let flags = OFlags::WRONLY | OFlags::TRUNC | OFlags::NONBLOCK;
     let file = root::open_child(place.directory(), &place.name, flags)?;
     let torn = Temporary::torn(disk, place.directory(), file);
-    let written = torn.write(content, &AbortSignal::new(), &place.path);
-    written.and_then(|()| torn.sync(&place.path)).map_err(|_| Errno::IO)?;
+    let written = torn.fill(content, &AbortSignal::new(), &place.path);
+    written.map_err(|_| Errno::IO)?;
+    torn.sync(&place.path).map_err(|_| Errno::IO)?;
     Ok(Effect { notices: Vec::new(), not_durable: settle(disk, place, place.directory(), None) })
 }
 
@@ -315,7 +315,7 @@ fn recheck(disk: &Disk, place: &Place, basis: &Basis<'_>, abort: &AbortSignal) -
 }
 
 /// Refuses a file that somebody may write to at any moment, as far as the kernel tells.
-fn check_quiet(open: &OpenFile) -> Result<(), Setback> {
+pub(crate) fn check_quiet(open: &OpenFile) -> Result<(), Setback> {
     match Lease::take(open.file.as_fd()) {
         Writers::None(_) | Writers::Unknown => Ok(()),
         Writers::Some => Err(open_for_writing(&open.path).into()),

@@ -64,7 +64,7 @@ impl Pieces {
             until: disk.clock.now().0.saturating_add(UNSIZED_MS),
         });
         // Most files are small, and those without a size come in small pieces: they need no buffer of the full size.
-        let most = if is_unsized { UNSIZED_PIECE_BYTES } else { PIECE_BYTES };
+        let most = disk.sizes.piece_bytes.min(if is_unsized { UNSIZED_PIECE_BYTES } else { PIECE_BYTES });
         let wanted = usize::try_from(size).unwrap_or(most).clamp(1, most);
         Pieces { left: size, unsized_end, buffer: vec![0; wanted], taken: 0 }
     }

@@ -19,6 +19,8 @@ pub(crate) enum Step {
     Create,
     /// Writing content to it.
     Write,
+    /// Reading what was written to it once more, where it is not known whether that is what was to be written.
+    ReadBack,
     /// Giving it mode, owner and attributes.
     Attributes,
     /// Making its content durable.
@@ -67,12 +69,13 @@ pub(crate) enum Step {
 
 #[cfg(test)]
 impl Step {
-    pub(crate) const ALL: [Step; 27] = [
+    pub(crate) const ALL: [Step; 28] = [
         Step::Access,
         Step::Record,
         Step::MakeParent,
         Step::Create,
         Step::Write,
+        Step::ReadBack,
         Step::Attributes,
         Step::Sync,
         Step::Name,

@@ -10,18 +10,26 @@ use rustix::fs::{AtFlags, CWD, Mode, RenameFlags, fsync, linkat, renameat, renam
 use rustix::io::{Errno, retry_on_intr, write};
 use toolfs_core::error::Result;
 use toolfs_core::planted::Fault;
+use toolfs_core::version::{Version, VersionHasher};
 use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::capability::Durability;
 
 use crate::attribute::give_to_new_file;
+use crate::content::{Form, NewContent, Old, Patch};
+use crate::copy_range::RangeCopy;
 use crate::disk::Disk;
-use crate::io_error::{CREATING, fs_error};
+use crate::io_error::{CREATING, READING, fs_error};
 use crate::journal::{Entry, Slot};
 use crate::leftover::{Hidden, Label};
 use crate::location::join;
 use crate::place::Place;
+use crate::positioned::{read_at, write_at};
+use crate::publish::Setback;
 use crate::root::{self, create_nameless, create_new};
 use crate::step::Step;
+
+/// Writing new content to it.
+pub(crate) const WRITING: &str = "writing it";
 
 /// How much is written between two looks at the abort signal.
 const WRITE_BYTES: usize = 1 << 20;
@@ -114,9 +122,74 @@ impl<'a> Temporary<'a> {
         Temporary { disk, directory, file, place: None, named: None }
     }
 
-    /// Writes the whole content.
-    pub(crate) fn write(&self, content: &[u8], abort: &AbortSignal, path: &str) -> Result<()> {
-        let failed = |cause| fs_error(path, "writing it", cause);
+    /// Writes the whole of a content.
+    ///
+    /// # Errors
+    /// [`Setback::Overtaken`] when the file that it is made of changed since it was judged; [`Setback::Failed`].
+    pub(crate) fn fill(
+        &self,
+        content: &NewContent<'_>,
+        abort: &AbortSignal,
+        path: &str,
+    ) -> Result<(), Setback> {
+        let is_as_foreseen = match &content.form {
+            Form::Whole(bytes) => {
+                self.write(bytes, abort, path)?;
+                true
+            }
+            Form::Patched { old, patch } => {
+                self.patch(old, patch, abort, path)?;
+                // What was copied was not looked at. As long as nobody could write, it is what was judged.
+                old.watch.end() || self.version(abort, path)? == *content.version
+            }
+            Form::Respliced { old, .. } => {
+                let mut written = VersionHasher::new();
+                content.make(&mut |piece, offset| old.read(piece, offset), &mut |bytes| {
+                    written.update(bytes);
+                    Ok(self.write(bytes, abort, path)?)
+                })?;
+                written.finish() == *content.version
+            }
+        };
+        if is_as_foreseen { Ok(()) } else { Err(Setback::Overtaken) }
+    }
+
+    /// Copies what a patch leaves alone, and puts what it inserts in between.
+    fn patch(&self, old: &Old<'_>, patch: &Patch, abort: &AbortSignal, path: &str) -> Result<(), Setback> {
+        let failed = |cause| fs_error(path, WRITING, cause);
+        let mut unchanged = RangeCopy::new(self.disk, old, &self.file, abort);
+        unchanged.copy(0..patch.kept_until, 0)?;
+        let mut at = patch.kept_until;
+        for piece in patch.insert.chunks(WRITE_BYTES) {
+            abort.check().map_err(|error| error.with_path(path))?;
+            self.disk.before(Step::Write).map_err(failed)?;
+            write_at(&self.file, piece, at).map_err(failed)?;
+            at += piece.len() as u64;
+        }
+        unchanged.copy(patch.resume_at..old.size_bytes, at)
+    }
+
+    /// The version of what was written.
+    fn version(&self, abort: &AbortSignal, path: &str) -> Result<Version> {
+        let failed = |cause| fs_error(path, READING, cause);
+        let (mut piece, mut offset) = (vec![0; self.disk.sizes.piece_bytes], 0);
+        let mut hasher = VersionHasher::new();
+        loop {
+            abort.check().map_err(|error| error.with_path(path))?;
+            self.disk.before(Step::ReadBack).map_err(failed)?;
+            match read_at(&self.file, &mut piece, offset).map_err(failed)? {
+                0 => return Ok(hasher.finish()),
+                count => {
+                    hasher.update(&piece[..count]);
+                    offset += count as u64;
+                }
+            }
+        }
+    }
+
+    /// Writes bytes behind those that were written before.
+    fn write(&self, content: &[u8], abort: &AbortSignal, path: &str) -> Result<()> {
+        let failed = |cause| fs_error(path, WRITING, cause);
         for piece in content.chunks(WRITE_BYTES) {
             abort.check().map_err(|error| error.with_path(path))?;
             self.disk.before(Step::Write).map_err(failed)?;

@@ -19,6 +19,7 @@ use toolfs_provider::report::WriteReport;
 use toolfs_provider::request::WriteTextRequest;
 
 use crate::attribute::foreseen;
+use crate::content::NewContent;
 use crate::disk::{Disk, MAX_ATTEMPTS, OpenFile};
 use crate::location::Location;
 use crate::lock::Turn;
@@ -74,7 +75,8 @@ fn attempt(
                 if let Some(ticket) = &mut ticket {
                     ticket.record(None, &report)?;
                 }
-                let published = turn.map(|_| publish::create(disk, &place, &request.content, abort));
+                let new = NewContent::whole(&request.content, &report.version);
+                let published = turn.map(|_| publish::create(disk, &place, &new, abort));
                 (report, published)
             }
             Some(open) => {
@@ -96,10 +98,16 @@ fn attempt(
                 if let Some(ticket) = &mut ticket {
                     ticket.record(Some(&old.version), &report)?;
                 }
+<<<<<<< HEAD
                 let _held = held.filter(|_| !Fault::PublishReleasesLock.is_planted());
                 let basis = Basis { old: open, version: &old.version, new: &report.version, manner };
                 let published =
                     turn.map(|turn| publish::replace(disk, &place, turn, &basis, &request.content, abort));
+=======
+                let basis = Basis { old: open, version: &old.version, manner };
+                let new = NewContent::whole(&request.content, &report.version);
+                let published = turn.map(|turn| publish::replace(disk, &place, turn, &basis, &new, abort));
+>>>>>>> fdd8572 (Publish a content that is made of the file that it replaces)
                 (report, published)
             }
         };

@@ -8,18 +8,20 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock, fsync, ftruncate, renameat, unlinkat};
-use rustix::io::{Errno, pread, pwrite, retry_on_intr};
+use rustix::io::{Errno, retry_on_intr};
 use serde::{Deserialize, Serialize};
 use toolfs_core::version::{Version, VersionHasher};
 use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::capability::Durability;
 
 use super::remaining::Remaining;
-use crate::disk::{Disk, OpenFile};
+use crate::content::NewContent;
+use crate::disk::Disk;
 use crate::io_error::{READING, copy_error, fs_error};
 use crate::own::try_lock;
 use crate::place::Place;
-use crate::publish::Setback;
+use crate::positioned::{read_at, write_at};
+use crate::publish::{Basis, Setback};
 use crate::root::{self, create_nameless, create_new};
 use crate::step::Step;
 use crate::temporary::link_nameless;
@@ -78,21 +80,21 @@ impl CopyStore {
         &self,
         disk: &Disk,
         place: &Place,
-        old: (&OpenFile, &Version),
-        content: &[u8],
+        basis: &Basis<'_>,
+        content: &NewContent<'_>,
         abort: &AbortSignal,
     ) -> Result<Copy, Setback> {
         let failed = |cause| copy_error(&place.path, cause);
         disk.before(Step::Copy).map_err(failed)?;
-        let (open, expected) = old;
+        let (open, expected) = (basis.old, basis.version);
         let head = Head {
             root: place.location.root.real.clone(),
             relative: place.location.relative.clone(),
             inode: open.facts.inode.1,
             old_bytes: open.facts.size,
-            new_bytes: content.len() as u64,
+            new_bytes: content.size_bytes,
             expected: expected.clone(),
-            ours: Version::of(content),
+            ours: content.version.clone(),
         };
         let mut unnamed = Unnamed::create(self, disk).map_err(failed)?;
         unnamed.write(MARK).map_err(failed)?;
@@ -118,10 +120,7 @@ impl CopyStore {
         if unnamed.length - old_at != head.old_bytes || version.finish() != *expected {
             return Err(Setback::Overtaken);
         }
-        for piece in content.chunks(PIECE_BYTES) {
-            abort.check().map_err(|error| error.with_path(&place.path))?;
-            unnamed.write(piece).map_err(failed)?;
-        }
+        unnamed.write_new(content, old_at, abort, &place.path)?;
         let digest = unnamed.hasher.finalize();
         unnamed.write(digest.as_bytes()).map_err(failed)?;
         unnamed.finish(head, old_at, open.facts.inode.0).map_err(|cause| failed(cause).into())
@@ -168,6 +167,30 @@ impl<'a> Unnamed<'a> {
         self.hasher.update(bytes);
         self.length += bytes.len() as u64;
         Ok(())
+    }
+
+    /// Writes the new content. Where that is made of the old one, it is made of the old one that is in this copy,
+    /// which was just seen to be what was judged.
+    fn write_new(
+        &mut self,
+        content: &NewContent<'_>,
+        old_at: u64,
+        abort: &AbortSignal,
+        path: &str,
+    ) -> Result<(), Setback> {
+        let failed = |cause| copy_error(path, cause);
+        let readable = self.file.try_clone().map_err(failed)?;
+        let old_end = self.length;
+        let mut read_old = |piece: &mut [u8], offset: u64| {
+            let left = usize::try_from(old_end.saturating_sub(old_at + offset)).unwrap_or(usize::MAX);
+            let wanted = piece.len().min(left);
+            Ok(read_at(&readable, &mut piece[..wanted], old_at + offset)
+                .map_err(|cause| failed(cause.into()))?)
+        };
+        content.make(&mut read_old, &mut |piece| {
+            abort.check().map_err(|error| error.with_path(path))?;
+            Ok(self.write(piece).map_err(|cause| failed(cause.into()))?)
+        })
     }
 
     /// Makes it durable, as far as the server was told to, and gives it its name.
@@ -401,28 +424,4 @@ fn is_intact(file: &OwnedFd, length: u64) -> Result<bool, Errno> {
     let mut digest = [0; blake3::OUT_LEN];
     let count = read_at(file, &mut digest, length)?;
     Ok(count == digest.len() && hasher.finalize() == blake3::Hash::from_bytes(digest))
-}
-
-/// Fills `piece` from `offset` on, as far as the file goes.
-pub(super) fn read_at(file: &OwnedFd, piece: &mut [u8], offset: u64) -> Result<usize, Errno> {
-    let mut filled = 0;
-    while filled < piece.len() {
-        match retry_on_intr(|| pread(file, &mut piece[filled..], offset + filled as u64))? {
-            0 => break,
-            count => filled += count,
-        }
-    }
-    Ok(filled)
-}
-
-/// Writes all of `bytes` at `offset`.
-pub(super) fn write_at(file: &OwnedFd, bytes: &[u8], offset: u64) -> Result<(), Errno> {
-    let mut written = 0;
-    while written < bytes.len() {
-        match retry_on_intr(|| pwrite(file, &bytes[written..], offset + written as u64))? {
-            0 => return Err(Errno::IO),
-            count => written += count,
-        }
-    }
-    Ok(())
 }

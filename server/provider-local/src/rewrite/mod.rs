@@ -26,14 +26,16 @@ use toolfs_provider::refusal;
 pub(crate) use self::copy::CopyStore;
 #[cfg(feature = "fuzzing")]
 pub(crate) use self::copy::copy_bytes;
-use self::copy::{Copy, PIECE_BYTES, read_at, write_at};
+use self::copy::{Copy, PIECE_BYTES};
 pub(crate) use self::recover::recover;
 use crate::attribute::{PRIVILEGE_BITS, foreseen};
+use crate::content::{Form, NewContent};
 use crate::disk::Disk;
 use crate::facts::Facts;
 use crate::io_error::{OPENING, fs_error};
 use crate::lock::Turn;
 use crate::place::{Manner, Place};
+use crate::positioned::{read_at, write_at};
 use crate::publish::{Basis, Effect, Setback};
 use crate::remark::Remarks;
 use crate::root::{self, open_child};
@@ -52,15 +54,17 @@ pub(crate) fn replace(
     place: &Place,
     turn: &Turn,
     basis: &Basis<'_>,
-    content: &[u8],
+    content: &NewContent<'_>,
     abort: &AbortSignal,
 ) -> Result<Effect, Setback> {
     let Some(store) = &disk.copies else { return Err(without_copies(&place.path).into()) };
+    // The one who is about to open the file for writing is this call.
+    content.stop_watching();
     let target = open_target(place, basis)?;
     let mut remarks = Remarks::default();
     foreseen(target.as_fd(), &basis.old.facts, Manner::InPlace, &mut remarks);
     let before = root::facts(&target).map_err(|cause| fs_error(&place.path, OPENING, cause))?;
-    let copy = store.make(disk, place, (basis.old, basis.version), content, abort)?;
+    let copy = store.make(disk, place, basis, content, abort)?;
     let rewrite = Rewrite { disk, place, target, readable: &basis.old.file, copy };
     let begun = rewrite.check(&before, abort);
     let written = begun.and_then(|()| turn.until_verdict(|| rewrite.run(store, content)));
@@ -141,7 +145,7 @@ impl Rewrite<'_> {
         named.is_ok_and(|stat| Facts::from(&stat).inode == file.inode)
     }
 
-    fn run(&self, store: &CopyStore, content: &[u8]) -> Result<(), Setback> {
+    fn run(&self, store: &CopyStore, content: &NewContent<'_>) -> Result<(), Setback> {
         let written = self.overwrite(content);
         let failed = |cause| fs_error(&self.place.path, REWRITING, cause);
         let setback = match written {
@@ -168,7 +172,7 @@ impl Rewrite<'_> {
     }
 
     /// Writes the new content over the old one; `None` when somebody else made the file longer or shorter meanwhile.
-    fn overwrite(&self, content: &[u8]) -> Result<Option<Facts>, Errno> {
+    fn overwrite(&self, content: &NewContent<'_>) -> Result<Option<Facts>, Errno> {
         let facts = root::facts(&self.target)?;
         let plain = facts.mode & !PRIVILEGE_BITS;
         if plain != facts.mode {
@@ -179,11 +183,13 @@ impl Rewrite<'_> {
                 Err(cause) => return Err(cause),
             }
         }
+        let mut piece = vec![0; at_most(WRITE_BYTES, content.size_bytes)];
         let mut offset = 0;
-        for piece in content.chunks(WRITE_BYTES) {
+        while offset < content.size_bytes {
+            let count = self.read_new(content, &mut piece, offset)?;
             self.disk.before(Step::Overwrite)?;
-            write_at(&self.target, piece, offset)?;
-            offset += piece.len() as u64;
+            write_at(&self.target, &piece[..count], offset)?;
+            offset += count as u64;
         }
         if offset < self.copy.head.old_bytes {
             self.disk.before(Step::Cut)?;
@@ -197,15 +203,34 @@ impl Rewrite<'_> {
     }
 
     /// Whether the file has this content and no other. What cannot be read says nothing against it.
-    fn has(&self, content: &[u8]) -> bool {
-        let (mut piece, mut offset) = (vec![0; PIECE_BYTES], 0);
+    fn has(&self, content: &NewContent<'_>) -> bool {
+        let (mut there, mut ours, mut offset) = (vec![0; PIECE_BYTES], vec![0; PIECE_BYTES], 0);
         loop {
-            match read_at(self.readable, &mut piece, offset as u64) {
-                Ok(0) => return offset == content.len(),
-                Ok(count) if content.get(offset..offset + count) == Some(&piece[..count]) => offset += count,
-                Ok(_) => return false,
-                Err(_) => return true,
+            let (Ok(count), Ok(expected)) =
+                (read_at(self.readable, &mut there, offset), self.read_new(content, &mut ours, offset))
+            else {
+                return true;
+            };
+            if there[..count] != ours[..expected] {
+                return false;
             }
+            if count == 0 {
+                return true;
+            }
+            offset += count as u64;
+        }
+    }
+
+    /// Fills `piece` with the new content from `offset` on. What is not at hand is in the copy.
+    fn read_new(&self, content: &NewContent<'_>, piece: &mut [u8], offset: u64) -> Result<usize, Errno> {
+        match &content.form {
+            Form::Whole(bytes) => {
+                let rest = usize::try_from(offset).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
+                let count = rest.len().min(piece.len());
+                piece[..count].copy_from_slice(&rest[..count]);
+                Ok(count)
+            }
+            Form::Patched { .. } | Form::Respliced { .. } => self.copy.read_new(piece, offset),
         }
     }
 
@@ -250,6 +275,11 @@ impl Rewrite<'_> {
             tracing::warn!(%cause, "the copy of a file that was rewritten could not be made worthless either");
         }
     }
+}
+
+/// A size for a buffer: `most`, or less where there is less to be held.
+fn at_most(most: usize, bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(most).min(most)
 }
 
 /// Writes the old content of a copy over a file.

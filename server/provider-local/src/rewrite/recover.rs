@@ -15,13 +15,14 @@ use toolfs_core::target::{FileKind, display_form};
 use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::capability::Durability;
 
-use super::copy::{Copy, CopyStore, Left, RESCUE, read_at};
+use super::copy::{Copy, CopyStore, Left, RESCUE};
 use super::judge::{BLOCK_BYTES, Judge, Verdict};
 use super::put_back;
 use crate::disk::Disk;
 use crate::host::{HostLock, Spot};
 use crate::io_error::fs_error;
 use crate::location::{Location, join, strip_path};
+use crate::positioned::read_at;
 use crate::root::{self, Root};
 
 const RECOVERING: &str = "putting it back after a crash";
