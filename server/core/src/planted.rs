@@ -41,12 +41,14 @@ pub enum Fault {
     PublishReleasesLock,
     /// `abort-keeps-the-turn`: a change that is given up keeps its turn with the file.
     AbortKeepsTheTurn,
+    /// `edit-holds-the-file`: an edit holds the whole file in memory, however large it is.
+    EditHoldsTheFile,
 }
 
 impl Fault {
     /// Every fault.
     #[cfg(feature = "planted-faults")]
-    pub const ALL: [Fault; 17] = [
+    pub const ALL: [Fault; 18] = [
         Fault::GateKeepsTheLast,
         Fault::GateTrustsTheUnseen,
         Fault::GateForgetsNothing,
@@ -64,6 +66,7 @@ impl Fault {
         Fault::ReplaceDropsMode,
         Fault::PublishReleasesLock,
         Fault::AbortKeepsTheTurn,
+        Fault::EditHoldsTheFile,
     ];
 
     /// The name by which it is planted.
@@ -87,6 +90,7 @@ impl Fault {
             Fault::ReplaceDropsMode => "replace-drops-mode",
             Fault::PublishReleasesLock => "publish-releases-lock",
             Fault::AbortKeepsTheTurn => "abort-keeps-the-turn",
+            Fault::EditHoldsTheFile => "edit-holds-the-file",
         }
     }
 

@@ -16,13 +16,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use tokio::runtime::Runtime;
 use toolfs_core::clock::{Clock, Timestamp};
-use toolfs_core::guard::WriteGuard;
+use toolfs_core::edit::EditRequest;
+use toolfs_core::guard::{EditGuard, WriteGuard};
 use toolfs_core::target::TargetKey;
 use toolfs_core::window::LineWindow;
 use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::capability::Durability;
 use toolfs_provider::operation::OperationId;
-use toolfs_provider::request::WriteTextRequest;
+use toolfs_provider::request::{EditTextRequest, WriteTextRequest};
 use toolfs_provider::{Provider, ProviderExt};
 use toolfs_provider_local::{LocalOptions, LocalProvider, RootSpec};
 
@@ -105,5 +106,50 @@ fn replace(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, read, replace);
+/// An edit of one word in a large file, and what a copy costs that is no edit at all: copied by the kernel, synced and
+/// renamed.
+fn edit_large(criterion: &mut Criterion) {
+    const BYTES: usize = 200 << 20;
+    let (runtime, directory, abort) =
+        (Runtime::new().unwrap(), tempfile::tempdir().unwrap(), AbortSignal::new());
+    let path = directory.path().join("large");
+    let half = text(BYTES / 2);
+    fs::write(&path, [&half, "the word is here\n", &half].concat()).unwrap();
+    drop(half);
+    let provider = open(directory.path(), None, Durability::Full);
+    let target = key(&runtime, &provider, "large");
+    let mut group = criterion.benchmark_group("200MiB");
+    group.sample_size(10).throughput(Throughput::Bytes(BYTES as u64));
+    group.bench_function("copy, fsync, rename", |bencher| {
+        bencher.iter(|| copy_and_rename(directory.path()));
+    });
+    let mut words = ("the word is here", "here the word is");
+    group.bench_function("edit", |bencher| {
+        bencher.iter(|| {
+            let (old, new) = words;
+            let edit = EditRequest::new(old.to_owned(), new.to_owned(), false).unwrap();
+            let guard = EditGuard::Unconditional;
+            let target = target.clone();
+            let request = EditTextRequest { target, edit, guard, want_diff: false, operation_id: None };
+            runtime.block_on(provider.edit_text(&abort, request)).unwrap();
+            words = (new, old);
+        });
+    });
+    group.finish();
+}
+
+fn copy_and_rename(directory: &Path) {
+    let (from, to) = (directory.join("large"), directory.join("copy"));
+    let (old, new) = (fs::File::open(&from).unwrap(), fs::File::create(&to).unwrap());
+    let size = usize::try_from(old.metadata().unwrap().len()).unwrap();
+    let mut copied = 0;
+    while copied < size {
+        copied += rustix::fs::copy_file_range(&old, None, &new, None, size - copied).unwrap();
+    }
+    new.sync_all().unwrap();
+    fs::rename(to, from).unwrap();
+    fs::File::open(directory).unwrap().sync_all().unwrap();
+}
+
+criterion_group!(benches, read, replace, edit_large);
 criterion_main!(benches);

@@ -7,7 +7,8 @@
 use std::ops::Range;
 
 use toolfs_core::edit::matcher::Needle;
-use toolfs_core::edit::splice::{Replacement, Splicer};
+use toolfs_core::edit::{EditRequest, Patch, Rewrite};
+use toolfs_core::text::TextSummary;
 use toolfs_core::version::Version;
 
 use crate::disk::OpenFile;
@@ -16,6 +17,9 @@ use crate::positioned::read_at;
 use crate::publish::Setback;
 use crate::read::PIECE_BYTES;
 use crate::watch::Watch;
+
+/// What is worth being looked at alone.
+const LEAST_PIECE_BYTES: usize = 64;
 
 /// A content that is to be published, with what was foreseen of it.
 #[derive(Debug)]
@@ -34,7 +38,7 @@ pub(crate) enum Form<'a> {
     /// The old content with one range of it replaced.
     Patched { old: Old<'a>, patch: &'a Patch },
     /// The old content with every match replaced.
-    Respliced { old: Old<'a>, needle: &'a Needle, replacement: &'a Replacement },
+    Respliced { old: Old<'a>, edit: &'a EditRequest, before: &'a TextSummary },
 }
 
 /// The file that a content is made out of.
@@ -77,35 +81,58 @@ impl<'a> NewContent<'a> {
         }
     }
 
-    /// Makes it out of the old content, from the front to the back.
+    /// Makes it out of the old content, from the front to the back, in pieces of about `piece_bytes`.
     ///
     /// # Errors
-    /// Those of `read_old` and `sink`; [`Setback::Overtaken`] when the old content is shorter than it was.
-    pub(crate) fn make(&self, read_old: &mut ReadOld<'_>, sink: &mut Sink<'_>) -> Result<(), Setback> {
+    /// Those of `read_old` and `sink`; [`Setback::Overtaken`] when the old content is shorter than it was, or when what
+    /// was made of it is seen to be another content than was foreseen.
+    pub(crate) fn make(
+        &self,
+        piece_bytes: usize,
+        read_old: &mut ReadOld<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), Setback> {
         match &self.form {
-            Form::Whole(content) => content.chunks(PIECE_BYTES).try_for_each(sink),
+            Form::Whole(content) => content.chunks(piece_bytes).try_for_each(sink),
             Form::Patched { old, patch } => {
-                pass(0..patch.kept_until, read_old, sink)?;
-                patch.insert.chunks(PIECE_BYTES).try_for_each(&mut *sink)?;
-                pass(patch.resume_at..old.size_bytes, read_old, sink)
+                pass(piece_bytes, 0..patch.kept_until, read_old, sink)?;
+                patch.insert.chunks(piece_bytes).try_for_each(&mut *sink)?;
+                pass(piece_bytes, patch.resume_at..old.size_bytes, read_old, sink)
             }
-            Form::Respliced { old, needle, replacement } => {
-                let mut splicer = Splicer::new(needle, replacement);
-                let mut batch = Batch::new(sink);
-                pass(0..old.size_bytes, read_old, &mut |piece| {
-                    splicer.feed(piece, |bytes| batch.add(bytes));
-                    batch.outcome()
+            Form::Respliced { old, edit, before } => {
+                let needle = Needle::new(edit.old_string());
+                let mut rewrite = Rewrite::all(edit, &needle, before, None);
+                let mut batch = Batch::new(sink, piece_bytes);
+                let part_bytes = piece_for_growth(old.size_bytes, self.size_bytes);
+                pass(piece_bytes, 0..old.size_bytes, read_old, &mut |piece| {
+                    for part in piece.chunks(part_bytes) {
+                        rewrite.feed(part, &mut |bytes| batch.add(bytes));
+                        batch.outcome()?;
+                    }
+                    Ok(())
                 })?;
-                splicer.finish(|bytes| batch.add(bytes));
-                batch.finish()
+                let made = rewrite.finish(&mut |bytes| batch.add(bytes));
+                batch.finish()?;
+                if made.version == *self.version { Ok(()) } else { Err(Setback::Overtaken) }
             }
         }
     }
 }
 
+/// How much of an old content is replaced at once, so that not too much comes out of it on the average.
+pub(crate) fn piece_for_growth(old_bytes: u64, new_bytes: u64) -> usize {
+    let part = (PIECE_BYTES as u64).saturating_mul(old_bytes) / new_bytes.max(1);
+    usize::try_from(part).unwrap_or(PIECE_BYTES).clamp(LEAST_PIECE_BYTES, PIECE_BYTES)
+}
+
 /// Hands a range of the old content on, piece by piece.
-fn pass(range: Range<u64>, read_old: &mut ReadOld<'_>, sink: &mut Sink<'_>) -> Result<(), Setback> {
-    let mut piece = vec![0; PIECE_BYTES];
+fn pass(
+    piece_bytes: usize,
+    range: Range<u64>,
+    read_old: &mut ReadOld<'_>,
+    sink: &mut Sink<'_>,
+) -> Result<(), Setback> {
+    let mut piece = vec![0; piece_bytes];
     let mut offset = range.start;
     while offset < range.end {
         let wanted = piece.len().min(usize::try_from(range.end - offset).unwrap_or(usize::MAX));
@@ -122,21 +149,23 @@ fn pass(range: Range<u64>, read_old: &mut ReadOld<'_>, sink: &mut Sink<'_>) -> R
 /// Gathers small pieces for a sink, and keeps its first failure for somebody who can be told.
 struct Batch<'a, 'b> {
     sink: &'a mut Sink<'b>,
+    /// How many bytes it gathers.
+    most: usize,
     bytes: Vec<u8>,
     outcome: Result<(), Setback>,
 }
 
 impl<'a, 'b> Batch<'a, 'b> {
-    fn new(sink: &'a mut Sink<'b>) -> Batch<'a, 'b> {
-        Batch { sink, bytes: Vec::with_capacity(PIECE_BYTES), outcome: Ok(()) }
+    fn new(sink: &'a mut Sink<'b>, most: usize) -> Batch<'a, 'b> {
+        Batch { sink, most, bytes: Vec::with_capacity(most), outcome: Ok(()) }
     }
 
     fn add(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() && self.outcome.is_ok() {
-            let (now, later) = bytes.split_at(bytes.len().min(PIECE_BYTES - self.bytes.len()));
+            let (now, later) = bytes.split_at(bytes.len().min(self.most - self.bytes.len()));
             self.bytes.extend_from_slice(now);
             bytes = later;
-            if self.bytes.len() == PIECE_BYTES {
+            if self.bytes.len() == self.most {
                 self.flush();
             }
         }
@@ -157,15 +186,4 @@ impl<'a, 'b> Batch<'a, 'b> {
         self.flush();
         self.outcome
     }
-}
-
-/// One range of an old content that is replaced.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Patch {
-    /// The old content stays up to here.
-    pub(crate) kept_until: u64,
-    /// What comes then.
-    pub(crate) insert: Vec<u8>,
-    /// The old content goes on from here.
-    pub(crate) resume_at: u64,
 }

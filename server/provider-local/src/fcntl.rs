@@ -102,6 +102,11 @@ impl<'a> Lease<'a> {
         set_number(self.0, F_GETLEASE, 0).is_ok_and(|kind| kind != F_RDLCK)
     }
 
+    /// Whether it is certain that nobody could open the file for writing since it was taken.
+    pub(crate) fn is_undisturbed(&self) -> bool {
+        set_number(self.0, F_GETLEASE, 0).is_ok_and(|kind| kind == F_RDLCK)
+    }
+
     /// Gives it back before it is dropped.
     pub(crate) fn give_back(&self) {
         // It fails only for a lease that is gone: the kernel took it away meanwhile, or it was given back before.

@@ -1,8 +1,8 @@
 //! The local disk provider of toolfs: confined opens, atomic durable publication, Linux 5.6 and later.
 //!
 //! [`LocalProvider`] serves directories of this host. `root` alone opens what lies beneath them, `resolve` finds where
-//! paths lead, `read` and `stream` read, `write` and `edit` judge, `publish` makes a new content appear, `exchange`
-//! and `take_back` see to it that nothing foreign is lost by that, `lock` and `host` take turns, `journal` and
+//! paths lead, `read` and `stream` read, `write` and `edit` judge, `content` is what they want to be there, `publish`
+//! makes it appear, with `copy_range` and `watch` for what memory is not to hold, `exchange` and `take_back` see to it that nothing foreign is lost by that, `lock` and `host` take turns, `journal` and
 //! `recover` clean up after a crash, `operation` keeps a mutation that is repeated from happening twice, and
 //! `io_error` alone knows what an errno means to a caller. What is deliberately absent is said in each of them.
 //!
@@ -60,6 +60,10 @@ mod tests;
 #[path = "tests/mod.rs"]
 #[expect(clippy::duplicate_mod, reason = "the same tests, with names looked up by the walk")]
 mod tests_by_walk;
+#[cfg(test)]
+#[path = "tests/mod.rs"]
+#[expect(clippy::duplicate_mod, reason = "the same tests, with files edited in a stream of small pieces")]
+mod tests_streamed;
 mod watch;
 mod work;
 mod write;

@@ -345,10 +345,10 @@ fn settle(
 
 /// The error of a mutation that somebody else overtook, when a third party's content had to be kept elsewhere.
 pub(crate) fn stale(
-    place: &Place,
+    path: &str,
     expected: Option<Version>,
     actual: Option<Version>,
     rescue_path: String,
 ) -> FsError {
-    refusal::stale(&place.path, expected, actual).with_rescue_path(rescue_path)
+    refusal::stale(path, expected, actual).with_rescue_path(rescue_path)
 }

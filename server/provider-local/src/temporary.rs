@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{AtFlags, CWD, Mode, RenameFlags, fsync, linkat, renameat, renameat_with, unlinkat};
 use rustix::io::{Errno, retry_on_intr, write};
+use toolfs_core::edit::Patch;
 use toolfs_core::error::Result;
 use toolfs_core::planted::Fault;
 use toolfs_core::version::{Version, VersionHasher};
@@ -15,7 +16,7 @@ use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::capability::Durability;
 
 use crate::attribute::give_to_new_file;
-use crate::content::{Form, NewContent, Old, Patch};
+use crate::content::{Form, NewContent, Old};
 use crate::copy_range::RangeCopy;
 use crate::disk::Disk;
 use crate::io_error::{CREATING, READING, fs_error};
@@ -143,12 +144,13 @@ impl<'a> Temporary<'a> {
                 old.watch.end() || self.version(abort, path)? == *content.version
             }
             Form::Respliced { old, .. } => {
-                let mut written = VersionHasher::new();
-                content.make(&mut |piece, offset| old.read(piece, offset), &mut |bytes| {
-                    written.update(bytes);
+                let piece_bytes = self.disk.sizes.piece_bytes;
+                content.make(piece_bytes, &mut |piece, offset| old.read(piece, offset), &mut |bytes| {
+                    old.watch.look();
                     Ok(self.write(bytes, abort, path)?)
                 })?;
-                written.finish() == *content.version
+                old.watch.end();
+                true
             }
         };
         if is_as_foreseen { Ok(()) } else { Err(Setback::Overtaken) }

@@ -36,7 +36,7 @@ impl<'a> Watch<'a> {
     /// To be called often: whoever wants to write waits until the next call.
     pub(crate) fn look(&self) {
         if let Some(lease) = self.lease()
-            && lease.is_contested()
+            && !lease.is_undisturbed()
         {
             lease.give_back();
             self.is_over.set(true);
@@ -46,7 +46,7 @@ impl<'a> Watch<'a> {
     /// Ends it, and tells whether the file is for certain what it was when it began.
     pub(crate) fn end(&self) -> bool {
         let Some(lease) = self.lease() else { return false };
-        let is_certain = !lease.is_contested();
+        let is_certain = lease.is_undisturbed();
         lease.give_back();
         self.is_over.set(true);
         is_certain

@@ -98,16 +98,10 @@ fn attempt(
                 if let Some(ticket) = &mut ticket {
                     ticket.record(Some(&old.version), &report)?;
                 }
-<<<<<<< HEAD
                 let _held = held.filter(|_| !Fault::PublishReleasesLock.is_planted());
-                let basis = Basis { old: open, version: &old.version, new: &report.version, manner };
-                let published =
-                    turn.map(|turn| publish::replace(disk, &place, turn, &basis, &request.content, abort));
-=======
                 let basis = Basis { old: open, version: &old.version, manner };
                 let new = NewContent::whole(&request.content, &report.version);
                 let published = turn.map(|turn| publish::replace(disk, &place, turn, &basis, &new, abort));
->>>>>>> fdd8572 (Publish a content that is made of the file that it replaces)
                 (report, published)
             }
         };
@@ -121,7 +115,7 @@ fn attempt(
                     WriteGuard::ReplaceIfVersion(expected) => Some(expected.clone()),
                     WriteGuard::CreateIfAbsent | WriteGuard::Unconditional => None,
                 };
-                return Err(publish::stale(&place, expected, actual, rescue_path));
+                return Err(publish::stale(&path, expected, actual, rescue_path));
             }
             // Nothing happened: what is there now is looked at and judged anew, so that the refusal is true of it.
             Some(Err(Setback::Overtaken)) => {}

@@ -163,10 +163,7 @@ impl<'a> Unnamed<'a> {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Errno> {
-        write_at(&self.file, bytes, self.length)?;
-        self.hasher.update(bytes);
-        self.length += bytes.len() as u64;
-        Ok(())
+        append(&self.file, &mut self.hasher, &mut self.length, bytes)
     }
 
     /// Writes the new content. Where that is made of the old one, it is made of the old one that is in this copy,
@@ -179,17 +176,16 @@ impl<'a> Unnamed<'a> {
         path: &str,
     ) -> Result<(), Setback> {
         let failed = |cause| copy_error(path, cause);
-        let readable = self.file.try_clone().map_err(failed)?;
-        let old_end = self.length;
+        let Unnamed { file, length, hasher, .. } = self;
+        let (file, old_end) = (&*file, *length);
         let mut read_old = |piece: &mut [u8], offset: u64| {
             let left = usize::try_from(old_end.saturating_sub(old_at + offset)).unwrap_or(usize::MAX);
             let wanted = piece.len().min(left);
-            Ok(read_at(&readable, &mut piece[..wanted], old_at + offset)
-                .map_err(|cause| failed(cause.into()))?)
+            Ok(read_at(file, &mut piece[..wanted], old_at + offset).map_err(failed)?)
         };
-        content.make(&mut read_old, &mut |piece| {
+        content.make(PIECE_BYTES, &mut read_old, &mut |piece| {
             abort.check().map_err(|error| error.with_path(path))?;
-            Ok(self.write(piece).map_err(|cause| failed(cause.into()))?)
+            Ok(append(file, hasher, length, piece).map_err(failed)?)
         })
     }
 
@@ -229,6 +225,13 @@ impl<'a> Unnamed<'a> {
             }
         }
     }
+}
+
+fn append(file: &OwnedFd, hasher: &mut blake3::Hasher, length: &mut u64, bytes: &[u8]) -> Result<(), Errno> {
+    write_at(file, bytes, *length)?;
+    hasher.update(bytes);
+    *length += bytes.len() as u64;
+    Ok(())
 }
 
 impl Drop for Unnamed<'_> {

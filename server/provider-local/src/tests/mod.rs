@@ -1,6 +1,7 @@
 //! What the conformance suite cannot express: steps that fail, foreign writers in between, races, metadata.
 //!
-//! The crate has this module twice: in `tests` the kernel looks names up, in `tests_by_walk` the walk does.
+//! The crate has this module three times: in `tests` the kernel looks names up, in `tests_by_walk` the walk does, and in
+//! `tests_streamed` every file is edited as those are that memory is not to hold, in small pieces.
 #![expect(
     clippy::disallowed_methods,
     reason = "the tests change the disk from outside, and their clock is the host's"
@@ -19,9 +20,11 @@ mod recovery;
 mod remembered;
 mod rewrite;
 mod special;
+mod streamed;
 mod writer;
 
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -55,10 +58,14 @@ impl Clock for HostClock {
 pub(super) const WINDOW: LineWindow =
     LineWindow { first_line: 1, max_lines: 2_000, max_bytes: 51_200, max_line_chars: 2_000 };
 
-/// Default options, with the lookup that this module tests.
+/// How much is read at once in `tests_streamed`: no multiple or divisor of anything.
+const SMALL_PIECE: NonZeroUsize = NonZeroUsize::new(7).unwrap();
+
+/// Default options, with what this module tests.
 pub(super) fn options() -> LocalOptions {
     let mut options = LocalOptions::new(Arc::new(HostClock));
     options.force_walk = module_path!().ends_with("tests_by_walk");
+    options.force_streaming = module_path!().ends_with("tests_streamed").then_some(SMALL_PIECE);
     options
 }
 
