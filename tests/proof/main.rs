@@ -14,20 +14,26 @@
 
 mod alarm;
 mod arguments;
+mod cancel;
 mod client;
 mod control;
 mod executor;
 mod failing;
 mod foreign;
 mod full_disk;
+mod giving_up;
 mod kill;
 mod ledger;
+mod line;
+mod lost_update;
 mod mounts;
 mod observations;
 mod power;
 mod race;
 mod record;
 mod scenario;
+mod server;
+mod site;
 mod strace;
 mod sweep;
 mod tree;
@@ -70,6 +76,8 @@ const PROMISES: &[Promise] = &[
     race::RACE,
     foreign::PROMISE,
     alarm::PROMISE,
+    lost_update::PROMISE,
+    cancel::PROMISE,
 ];
 
 /// The proofs that mount something.
@@ -82,7 +90,7 @@ struct Part {
     run: fn(&[String]) -> ExitCode,
 }
 
-const PARTS: &[Part] = &[worker::PART, power::DRIVE];
+const PARTS: &[Part] = &[worker::PART, power::DRIVE, server::PART];
 
 /// The proof ran and something is wrong: a violation, or a control that found nothing.
 const VIOLATED: u8 = 1;
