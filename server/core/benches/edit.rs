@@ -5,8 +5,10 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use toolfs_core::edit::matcher::{Matcher, Needle, Overlaps};
-use toolfs_core::edit::{EditRequest, Endless, apply, near_miss};
+use toolfs_core::edit::{EditRequest, Endless, Rewrite, Survey, apply, near_miss};
 use toolfs_core::limit::Limits;
+use toolfs_core::text::summarize;
+use toolfs_core::version::VersionHasher;
 
 const MIB: usize = 1 << 20;
 
@@ -124,5 +126,63 @@ fn near_misses(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, matching, applying, near_misses);
+/// Surveys and rewrites of a long file in pieces, beside the hash of the file alone: a survey hashes what is before the
+/// match once and what is behind it twice.
+fn streaming(criterion: &mut Criterion) {
+    const BYTES: usize = 64 * MIB;
+    let mut group = criterion.benchmark_group("stream");
+    group.sample_size(10);
+    group.throughput(Throughput::Bytes(BYTES as u64));
+    let with_match_at = |at: usize| {
+        let mut content = source(BYTES, "\n");
+        content.insert_str(content[at..].find('\n').map_or(at, |line_end| at + line_end), " needle");
+        content.into_bytes()
+    };
+    let none = source(BYTES, "\n").into_bytes();
+    group.bench_function("blake3 alone", |bencher| {
+        bencher.iter(|| {
+            let mut hasher = VersionHasher::new();
+            none.chunks(MIB).for_each(|piece| hasher.update(black_box(piece)));
+            hasher.finish()
+        });
+    });
+    let edit = EditRequest::new("needle".into(), "thread".into(), false).expect("a fine edit");
+    let needle = Needle::new(edit.old_string());
+    let cases = [
+        ("survey without a match", none.clone()),
+        ("survey with a match at the start", with_match_at(100)),
+        ("survey with a match in the middle", with_match_at(BYTES / 2)),
+        ("survey of crlf lines without a match", source(BYTES, "\r\n").into_bytes()),
+        ("survey of one line without a match", vec![b'x'; BYTES]),
+    ];
+    for (name, content) in cases {
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let mut survey = Survey::new(&edit, &needle, Some(Limits::DEFAULT.max_diff_bytes));
+                content.chunks(MIB).for_each(|piece| survey.feed(black_box(piece)));
+                survey.finish()
+            });
+        });
+    }
+
+    let hits = EditRequest::new("value_1".into(), "amount_1".into(), true).expect("a fine edit");
+    let needle = Needle::new(hits.old_string());
+    let before = summarize(&none).expect("it is text");
+    for (name, max_diff_bytes) in
+        [("rewrite with 10^5 hits", None), ("rewrite with 10^5 hits and a diff", Some(64 << 20))]
+    {
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let mut rewrite = Rewrite::all(&hits, &needle, &before, max_diff_bytes);
+                none.chunks(MIB).for_each(|piece| rewrite.feed(black_box(piece), &mut |_| {}));
+                let changed = rewrite.finish(&mut |_| {});
+                assert!(changed.matches.total > 100_000, "{}", changed.matches.total);
+                changed
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, matching, applying, near_misses, streaming);
 criterion_main!(benches);

@@ -1,9 +1,10 @@
 //! An edit of a content that is in memory as a whole.
 
+use super::digest::Unnamed;
 use super::matcher::Needle;
 use super::{
-    EditRefusal, EditRequest, Edited, Finding, Found, Patience, Rewrite, Survey, Surveyed, Unnamed,
-    near_miss, within_limit,
+    EditRefusal, EditRequest, Edited, Finding, Found, Patience, Rewrite, Survey, Surveyed, near_miss,
+    within_limit,
 };
 use crate::error::Result;
 use crate::limit::Limits;

@@ -16,6 +16,7 @@
 
 mod after;
 mod apply;
+mod digest;
 mod edited;
 mod excerpt;
 pub mod matcher;
@@ -33,6 +34,7 @@ use memchr::memchr_iter;
 use serde::{Deserialize, Serialize};
 
 pub use apply::apply;
+pub use digest::{Digest, GatheringHasher};
 pub use edited::Changed;
 pub use rewrite::Rewrite;
 pub use survey::{Finding, Found, Patch, Planned, Survey, Surveyed};
@@ -41,7 +43,6 @@ use crate::diff::{ChangedRanges, DiffResult};
 use crate::error::{ErrorKind, FsError, NearMiss, Result, SearchStop};
 use crate::limit::LimitName;
 use crate::text::{NotText, TextSummary};
-use crate::version::{Version, VersionHasher};
 
 /// A validated edit.
 ///
@@ -141,42 +142,6 @@ impl Patience for Endless {
     fn is_over(&self) -> bool {
         false
     }
-}
-
-/// Names a content that arrives in pieces, or leaves that to others.
-pub trait Digest: Clone + Default {
-    /// The name.
-    type Name;
-
-    /// Adds the next piece.
-    fn update(&mut self, piece: &[u8]);
-
-    /// The name of all pieces so far.
-    fn name(&self) -> Self::Name;
-}
-
-impl Digest for VersionHasher {
-    type Name = Version;
-
-    fn update(&mut self, piece: &[u8]) {
-        VersionHasher::update(self, piece);
-    }
-
-    fn name(&self) -> Version {
-        self.finish()
-    }
-}
-
-/// No name: for a content in memory, which its owner names.
-#[derive(Clone, Debug, Default)]
-struct Unnamed;
-
-impl Digest for Unnamed {
-    type Name = ();
-
-    fn update(&mut self, _piece: &[u8]) {}
-
-    fn name(&self) {}
 }
 
 /// What an edit makes of a content.

@@ -32,6 +32,11 @@ pub struct Search {
     pub stopped: Option<SearchStop>,
 }
 
+/// The most bytes that a search holds for each byte that it searches and each of `old_string`.
+///
+/// It comes to that where lines are very short; ordinary text takes less than two.
+pub const MOST_HELD_PER_BYTE: usize = 16;
+
 /// Places that are looked at more closely; more would say no more.
 const MAX_PLACES: usize = 64;
 
@@ -45,7 +50,7 @@ struct Place {
 /// Searches the first `max_bytes` of a text, a byte order mark not counted, for places that nearly match.
 ///
 /// The start of a text is enough if it has that many bytes; `is_whole` says whether it is all of it. An `old_string`
-/// that is longer than `max_bytes` is not searched for; the search says that it stopped.
+/// that is longer than `max_bytes` is not searched for, and no more than a GiB is searched; the search says that it stopped.
 pub fn search(
     start: &[u8],
     is_whole: bool,
@@ -53,7 +58,7 @@ pub fn search(
     max_bytes: u64,
     patience: &dyn Patience,
 ) -> Search {
-    let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+    let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX).min(fold::MOST_BYTES);
     let content = start.strip_prefix(BOM).unwrap_or(start);
     let needle = view_of(old_string);
     if needle.len() > max_bytes {

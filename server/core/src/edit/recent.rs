@@ -167,7 +167,9 @@ impl Recent {
     fn append(&mut self, run: &[u8]) {
         let len = self.bytes.len() + run.len();
         if self.bytes.capacity() < len {
-            self.bytes.reserve_exact(self.max_bytes.min(2 * len) - self.bytes.len());
+            // Growing holds the old bytes and the new ones for a moment: never more than half as much again.
+            let room = if len > self.max_bytes / 4 { self.max_bytes } else { 2 * len };
+            self.bytes.reserve_exact(room - self.bytes.len());
         }
         self.bytes.extend_from_slice(run);
     }

@@ -8,9 +8,8 @@ use super::matcher::{Match, Needle, Overlaps};
 use super::splice::Replacement;
 use super::stream::{PART, Pass, Stream};
 use super::survey::Planned;
-use super::{Digest, EditRequest};
+use super::{Digest, EditRequest, GatheringHasher};
 use crate::text::{LineEnd, TextSummary};
-use crate::version::VersionHasher;
 
 /// Writes the edited file from a file that arrives in pieces of any size.
 ///
@@ -34,7 +33,7 @@ use crate::version::VersionHasher;
 /// assert_eq!(written, b"bbbnbbnbb\n");
 /// ```
 #[derive(Debug)]
-pub struct Rewrite<'e, D = VersionHasher> {
+pub struct Rewrite<'e, D = GatheringHasher> {
     before: TextSummary,
     edited: EditedFile<D>,
     course: Course<'e>,

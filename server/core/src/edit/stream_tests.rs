@@ -7,6 +7,7 @@ use super::*;
 use crate::diff::{ChangedRange, DiffLeftOut, patched};
 use crate::limit::Limits;
 use crate::text::{BOM, LineEndings, summarize};
+use crate::version::Version;
 
 /// Large enough for every diff here.
 const DIFF: Option<u64> = Some(1 << 20);

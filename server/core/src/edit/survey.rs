@@ -11,9 +11,9 @@ use super::edited::{Changed, EditedFile};
 use super::matcher::{Match, Needle, Occurrences, Overlaps};
 use super::splice::{Joiner, Replacement};
 use super::stream::{PART, Pass, Stream};
-use super::{Digest, EditRequest, MatchRange};
+use super::{Digest, EditRequest, GatheringHasher, MatchRange};
 use crate::text::{LineEnd, NotText, TextScanner, TextSummary};
-use crate::version::{Version, VersionHasher};
+use crate::version::Version;
 
 /// The first pass of an edit over a file that arrives in pieces of any size.
 ///
@@ -37,7 +37,7 @@ use crate::version::{Version, VersionHasher};
 /// assert_eq!(planned.changed.unwrap().version, Version::of(b"a final\n"));
 /// ```
 #[derive(Debug)]
-pub struct Survey<'e, D = VersionHasher> {
+pub struct Survey<'e, D = GatheringHasher> {
     scanner: TextScanner,
     course: Course<'e, D>,
 }

@@ -3,7 +3,7 @@
 //! A fold works character by character, so that every place of the folded text has a place in the text. Combining
 //! marks are therefore not put in order: texts that differ in nothing else are not seen as near.
 
-use memchr::memmem;
+use memchr::{memchr_iter, memmem};
 use unicode_normalization::char::decompose_canonical;
 
 use super::Patience;
@@ -131,10 +131,30 @@ fn folded_chars(text: &str, folds: Folds) -> impl Iterator<Item = char> {
 }
 
 /// A place in both the folded text and the text.
+///
+/// A search may have one of these for every byte, so they are small; see [`MOST_BYTES`].
 #[derive(Clone, Copy, Debug)]
 struct Mark {
-    folded: usize,
-    at: usize,
+    folded: u32,
+    at: u32,
+}
+
+/// The longest text that is folded. No fold makes a character four times as long.
+pub(super) const MOST_BYTES: usize = 1 << 30;
+
+impl Mark {
+    fn new(folded: usize, at: usize) -> Mark {
+        let place = |at: usize| u32::try_from(at).expect("no longer text is folded");
+        Mark { folded: place(folded), at: place(at) }
+    }
+
+    fn folded(self) -> usize {
+        self.folded as usize
+    }
+
+    fn at(self) -> usize {
+        self.at as usize
+    }
 }
 
 /// A text folded in every way, with the way back.
@@ -158,19 +178,16 @@ impl<'t> Folded<'t> {
 
     /// Folds a text, as far as patience lets it.
     pub(super) fn new(text: &'t str, patience: &dyn Patience) -> Folded<'t> {
-        let start = Mark { folded: 0, at: 0 };
-        let mut folded = Folded {
-            text,
-            bytes: Vec::with_capacity(text.len()),
-            marks: vec![start],
-            lines: vec![start],
-            is_whole: true,
-        };
+        let start = Mark::new(0, 0);
+        let mut lines = Vec::with_capacity(1 + memchr_iter(b'\n', text.as_bytes()).count());
+        lines.push(start);
+        let mut folded =
+            Folded { text, bytes: Vec::with_capacity(text.len()), marks: vec![start], lines, is_whole: true };
         let mut at = 0;
         for (piece, end) in Pieces::from(text, 0, Folds::ALL) {
             let last = folded.marks[folded.marks.len() - 1];
-            if at - last.at >= Self::MARK_BYTES || folded.bytes.len() - last.folded >= Self::MARK_BYTES {
-                folded.marks.push(Mark { folded: folded.bytes.len(), at });
+            if at - last.at() >= Self::MARK_BYTES || folded.bytes.len() - last.folded() >= Self::MARK_BYTES {
+                folded.marks.push(Mark::new(folded.bytes.len(), at));
                 if folded.marks.len().is_multiple_of(Self::MARKS_A_LOOK) && patience.is_over() {
                     folded.is_whole = false;
                     return folded;
@@ -179,7 +196,7 @@ impl<'t> Folded<'t> {
             at = end;
             match piece {
                 Piece::Kept(character) => push_folded(&mut folded.bytes, character),
-                Piece::Blank('\n') => folded.lines.push(Mark { folded: folded.bytes.len(), at }),
+                Piece::Blank('\n') => folded.lines.push(Mark::new(folded.bytes.len(), at)),
                 Piece::Blank(_) | Piece::EscapedBlank(_) | Piece::Backslashes => {}
             }
         }
@@ -211,25 +228,25 @@ impl<'t> Folded<'t> {
 
     /// A line folded, without its line end; lines count from 0.
     pub(super) fn line(&self, number: usize) -> &[u8] {
-        let end = self.lines.get(number + 1).map_or(self.bytes.len(), |next| next.folded);
-        &self.bytes[self.lines[number].folded..end]
+        let end = self.lines.get(number + 1).map_or(self.bytes.len(), |next| next.folded());
+        &self.bytes[self.lines[number].folded()..end]
     }
 
     /// Where a line starts in the text; the end of the text after the last one.
     pub(super) fn line_start(&self, number: usize) -> usize {
-        self.lines.get(number).map_or(self.text.len(), |line| line.at)
+        self.lines.get(number).map_or(self.text.len(), |line| line.at())
     }
 
     /// The line that holds an offset of the text, from 0.
     pub(super) fn line_at(&self, at: usize) -> usize {
-        self.lines.partition_point(|line| line.at <= at) - 1
+        self.lines.partition_point(|line| line.at() <= at) - 1
     }
 
     /// Where the character starts that the folded text has at `folded`; `None` within what one character became.
     fn start_of(&self, folded: usize) -> Option<usize> {
-        let mark = self.marks[self.marks.partition_point(|mark| mark.folded <= folded) - 1];
-        let mut passed = mark.folded;
-        let mut at = mark.at;
+        let mark = self.marks[self.marks.partition_point(|mark| mark.folded() <= folded) - 1];
+        let mut passed = mark.folded();
+        let mut at = mark.at();
         let mut buffer = Vec::new();
         for (piece, end) in Pieces::from(self.text, at, Folds::ALL) {
             if let Piece::Kept(character) = piece {
@@ -237,7 +254,7 @@ impl<'t> Folded<'t> {
                     return (passed == folded).then_some(at);
                 }
                 push_folded(&mut buffer, character);
-                passed = mark.folded + buffer.len();
+                passed = mark.folded() + buffer.len();
             }
             at = end;
         }
@@ -246,12 +263,12 @@ impl<'t> Folded<'t> {
 
     /// Where the character ends that the folded text has up to `folded`.
     fn end_of(&self, folded: usize) -> Option<usize> {
-        let mark = self.marks[self.marks.partition_point(|mark| mark.folded < folded).checked_sub(1)?];
+        let mark = self.marks[self.marks.partition_point(|mark| mark.folded() < folded).checked_sub(1)?];
         let mut buffer = Vec::new();
-        for (piece, end) in Pieces::from(self.text, mark.at, Folds::ALL) {
+        for (piece, end) in Pieces::from(self.text, mark.at(), Folds::ALL) {
             if let Piece::Kept(character) = piece {
                 push_folded(&mut buffer, character);
-                let passed = mark.folded + buffer.len();
+                let passed = mark.folded() + buffer.len();
                 if passed >= folded {
                     return (passed == folded).then_some(end);
                 }

@@ -91,6 +91,14 @@ fn another_normal_form() {
 }
 
 #[test]
+fn no_fold_makes_a_character_four_times_as_long() {
+    for character in ('\0'..=char::MAX).map(String::from) {
+        let folded = Folded::new(&character, &Endless);
+        assert!(folded.bytes().len() < 4 * character.len(), "{character:?}");
+    }
+}
+
+#[test]
 fn pasted_line_numbers() {
     check(
         "one\ntwo\nthree\n",

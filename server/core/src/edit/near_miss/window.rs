@@ -23,6 +23,26 @@ const SHIFT: usize = 2;
 /// Patience is asked after so many lines.
 const LINES_A_LOOK: usize = 4096;
 
+/// The first lines of the needle that are the same.
+#[derive(Default)]
+struct Repeats {
+    numbers: [u32; MAX_REPEATS],
+    count: u8,
+}
+
+impl Repeats {
+    fn add(&mut self, number: usize) {
+        if let Some(next) = self.numbers.get_mut(usize::from(self.count)) {
+            *next = u32::try_from(number).expect("no longer needle is searched for");
+            self.count += 1;
+        }
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = usize> {
+        self.numbers[..usize::from(self.count)].iter().map(|number| *number as usize)
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Candidate {
     /// The line of the text where the needle's first line would be, plus the number of the needle's lines.
@@ -44,7 +64,7 @@ pub(super) fn windows(
 ) -> Vec<Window> {
     let is_over = |number: usize| number.is_multiple_of(LINES_A_LOOK) && patience.is_over();
     let needle_lines = needle.lines().count();
-    let mut places: HashMap<&[u8], Vec<usize>> = HashMap::new();
+    let mut places: HashMap<&[u8], Repeats> = HashMap::new();
     let mut wanted = 0_u32;
     for number in 0..needle_lines {
         if is_over(number) {
@@ -53,10 +73,7 @@ pub(super) fn windows(
         let line = folded_needle.line(number);
         if !line.is_empty() {
             wanted = wanted.saturating_add(1);
-            let repeats = places.entry(line).or_default();
-            if repeats.len() < MAX_REPEATS {
-                repeats.push(number);
-            }
+            places.entry(line).or_default().add(number);
         }
     }
     if wanted < 2 {
@@ -68,7 +85,7 @@ pub(super) fn windows(
         if is_over(number) {
             return Vec::new();
         }
-        for place in places.get(folded_text.line(number)).into_iter().flatten() {
+        for place in places.get(folded_text.line(number)).into_iter().flat_map(Repeats::numbers) {
             votes[number + needle_lines - place] += 1;
         }
     }
