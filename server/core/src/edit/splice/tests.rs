@@ -1,6 +1,7 @@
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
+use super::Joiner;
 use crate::edit::matcher::{Needle, Overlaps};
 use crate::edit::oracle::{self, pieces, text};
 use crate::edit::{Changed, EditRequest, Rewrite};
@@ -129,6 +130,15 @@ fn a_lone_cr_that_meets_a_line_end_stays_visible() {
     check("xx\n", "x", "\r", expect![[r#""\r\r\r\n""#]]);
     // A kept line end after text that is taken away.
     check("\rx\n", "x\n", "\n", expect![[r#""\r\r\n""#]]);
+}
+
+#[test]
+fn a_size_above_all_numbers_is_told_as_the_largest() {
+    let mut joiner = Joiner { written: u64::MAX - 2, ..Joiner::default() };
+    assert_eq!(joiner.change(b"\r"), b"");
+    assert_eq!(joiner.written(), u64::MAX - 1);
+    assert_eq!(joiner.keep(b"\n\n\n"), b"\r");
+    assert_eq!(joiner.written(), u64::MAX);
 }
 
 #[test]
