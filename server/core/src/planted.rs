@@ -43,12 +43,27 @@ pub enum Fault {
     AbortKeepsTheTurn,
     /// `edit-holds-the-file`: an edit holds the whole file in memory, however large it is.
     EditHoldsTheFile,
+    /// `lock-drops-a-waited-entry`: a target's entry among the turns goes with whoever leaves first.
+    LockDropsAWaitedEntry,
+    /// `lock-keeps-its-entry`: a target's entry among the turns stays.
+    LockKeepsItsEntry,
+    /// `lock-order-inverted`: a reader waits for the verdict with the table of turns locked, and a writer before its
+    /// verdict for the table.
+    LockOrderInverted,
+    /// `turn-drops-a-waited-place`: a place where turns are taken goes with whoever leaves first.
+    TurnDropsAWaitedPlace,
+    /// `session-trusts-its-handle`: a call that was counted in does not look whether the session is still there.
+    SessionTrustsItsHandle,
+    /// `session-ends-under-its-calls`: a removed session is ended while calls are in it.
+    SessionEndsUnderItsCalls,
+    /// `edit-eats-the-last-character`: the text that an edit puts in place lacks its last character.
+    EditEatsTheLastCharacter,
 }
 
 impl Fault {
     /// Every fault.
     #[cfg(feature = "planted-faults")]
-    pub const ALL: [Fault; 18] = [
+    pub const ALL: [Fault; 25] = [
         Fault::GateKeepsTheLast,
         Fault::GateTrustsTheUnseen,
         Fault::GateForgetsNothing,
@@ -67,6 +82,13 @@ impl Fault {
         Fault::PublishReleasesLock,
         Fault::AbortKeepsTheTurn,
         Fault::EditHoldsTheFile,
+        Fault::LockDropsAWaitedEntry,
+        Fault::LockKeepsItsEntry,
+        Fault::LockOrderInverted,
+        Fault::TurnDropsAWaitedPlace,
+        Fault::SessionTrustsItsHandle,
+        Fault::SessionEndsUnderItsCalls,
+        Fault::EditEatsTheLastCharacter,
     ];
 
     /// The name by which it is planted.
@@ -91,6 +113,13 @@ impl Fault {
             Fault::PublishReleasesLock => "publish-releases-lock",
             Fault::AbortKeepsTheTurn => "abort-keeps-the-turn",
             Fault::EditHoldsTheFile => "edit-holds-the-file",
+            Fault::LockDropsAWaitedEntry => "lock-drops-a-waited-entry",
+            Fault::LockKeepsItsEntry => "lock-keeps-its-entry",
+            Fault::LockOrderInverted => "lock-order-inverted",
+            Fault::TurnDropsAWaitedPlace => "turn-drops-a-waited-place",
+            Fault::SessionTrustsItsHandle => "session-trusts-its-handle",
+            Fault::SessionEndsUnderItsCalls => "session-ends-under-its-calls",
+            Fault::EditEatsTheLastCharacter => "edit-eats-the-last-character",
         }
     }
 

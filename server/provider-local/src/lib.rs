@@ -52,6 +52,7 @@ mod stat;
 mod stat_cache;
 mod step;
 mod stream;
+mod sync;
 mod take_back;
 mod temporary;
 #[cfg(test)]

@@ -4,21 +4,31 @@
 //! the same files, in this process or another, with which `host` takes turns.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::collections::hash_map::Entry::Occupied;
 
-use tokio::sync::OwnedMutexGuard;
 use toolfs_core::error::Result;
 use toolfs_core::planted::Fault;
 use toolfs_core::target::TargetKey;
 use toolfs_provider::abort::{AbortSignal, aborted};
 
+use super::sync::{Arc, AsyncMutex, Mutex, MutexGuard, OwnedMutexGuard, PoisonError, RwLock};
+
 /// The entries of all targets that are in use.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LockTable(Arc<Mutex<HashMap<TargetKey, Arc<Entry>>>>);
+pub(crate) struct LockTable(Arc<Mutex<HashMap<TargetKey, Entry>>>);
 
 #[derive(Debug, Default)]
 struct Entry {
-    turn: Arc<tokio::sync::Mutex<()>>,
+    /// How many seats there are. The locks tell no such number: a seat that leaves gives up its share of them only after
+    /// it looked, so that of two that leave at once each could take the other for one who stays.
+    seats: usize,
+    locks: Arc<Locks>,
+}
+
+/// What the seats of a target share.
+#[derive(Debug, Default)]
+struct Locks {
+    turn: Arc<AsyncMutex<()>>,
     /// Held for writing while a new content is in place and not yet found to have displaced the right one.
     verdict: RwLock<()>,
 }
@@ -32,7 +42,7 @@ impl LockTable {
         let seat = self.seat(key);
         // Who gives it up early keeps nobody out: with this fault it is the host's turn alone that is taken at all.
         let is_given_up = Fault::PublishReleasesLock.is_planted();
-        let turn = if is_given_up { Arc::default() } else { seat.entry.turn.clone() };
+        let turn = if is_given_up { Arc::default() } else { seat.locks.turn.clone() };
         tokio::select! {
             biased;
             cause = abort.fired() => Err(aborted(cause)),
@@ -42,13 +52,21 @@ impl LockTable {
 
     /// Takes part in a target's entry without asking for a turn.
     pub(crate) fn seat(&self, key: &TargetKey) -> Seat {
-        let entry = self.entries().entry(key.clone()).or_default().clone();
-        Seat { table: self.clone(), key: key.clone(), entry }
+        let mut entries = self.entries();
+        let entry = entries.entry(key.clone()).or_default();
+        entry.seats += 1;
+        Seat { table: self.clone(), key: key.clone(), locks: Arc::clone(&entry.locks) }
     }
 
-    fn entries(&self) -> MutexGuard<'_, HashMap<TargetKey, Arc<Entry>>> {
+    fn entries(&self) -> MutexGuard<'_, HashMap<TargetKey, Entry>> {
         // The map is whole whenever the lock is free: no step of ours under it can panic half-way.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many targets are in use.
+    #[cfg(test)]
+    pub(crate) fn entry_count(&self) -> usize {
+        self.entries().len()
     }
 }
 
@@ -62,7 +80,8 @@ pub(crate) struct Turn {
 impl Turn {
     /// Runs `publish` while readers of the target wait.
     pub(crate) fn until_verdict<T>(&self, publish: impl FnOnce() -> T) -> T {
-        let _waiting = self.seat.entry.verdict.write().unwrap_or_else(PoisonError::into_inner);
+        let _waiting = self.seat.locks.verdict.write().unwrap_or_else(PoisonError::into_inner);
+        let _inverted = Fault::LockOrderInverted.is_planted().then(|| self.seat.table.entries());
         publish()
     }
 }
@@ -72,13 +91,14 @@ impl Turn {
 pub(crate) struct Seat {
     table: LockTable,
     key: TargetKey,
-    entry: Arc<Entry>,
+    locks: Arc<Locks>,
 }
 
 impl Seat {
     /// Runs `open` while no publication is between its exchange and its verdict.
     pub(crate) fn after_verdict<T>(&self, open: impl FnOnce() -> T) -> T {
-        let _settled = self.entry.verdict.read().unwrap_or_else(PoisonError::into_inner);
+        let _inverted = Fault::LockOrderInverted.is_planted().then(|| self.table.entries());
+        let _settled = self.locks.verdict.read().unwrap_or_else(PoisonError::into_inner);
         open()
     }
 }
@@ -86,9 +106,12 @@ impl Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         let mut entries = self.table.entries();
-        // Seats are made under the lock that is held here, so this count cannot grow: the table's and this one.
-        if Arc::strong_count(&self.entry) == 2 {
-            entries.remove(&self.key);
+        if let Occupied(mut entry) = entries.entry(self.key.clone()) {
+            entry.get_mut().seats -= 1;
+            let is_last = entry.get().seats == 0 || Fault::LockDropsAWaitedEntry.is_planted();
+            if is_last && !Fault::LockKeepsItsEntry.is_planted() {
+                entry.remove();
+            }
         }
     }
 }
@@ -109,11 +132,11 @@ mod tests {
         let first = table.turn(&key("a"), &abort).await.unwrap();
         let other = table.turn(&key("b"), &abort).await.unwrap();
         let reader = table.seat(&key("a"));
-        assert_eq!(table.entries().len(), 2);
+        assert_eq!(table.entry_count(), 2);
         drop((first, other));
-        assert_eq!(table.entries().len(), 1);
+        assert_eq!(table.entry_count(), 1);
         drop(reader);
-        assert_eq!(table.entries().len(), 0);
+        assert_eq!(table.entry_count(), 0);
     }
 
     #[tokio::test]
@@ -130,7 +153,7 @@ mod tests {
             assert!(abandoned.as_mut().poll(&mut context).is_pending());
         }
         drop(held);
-        assert_eq!(table.entries().len(), 0);
+        assert_eq!(table.entry_count(), 0);
         table.turn(&key("a"), &abort).await.unwrap();
     }
 
@@ -154,6 +177,26 @@ mod tests {
         for task in tasks {
             task.await.unwrap();
         }
-        assert_eq!(table.entries().len(), 0);
+        assert_eq!(table.entry_count(), 0);
+    }
+    #[test]
+    fn two_seats_that_were_left_at_once_left_the_entry_behind() {
+        let (table, round) = (LockTable::default(), std::sync::Barrier::new(2));
+        let leaves = || {
+            let mut left_behind = 0;
+            for _ in 0..40_000 {
+                let seat = table.seat(&key("a"));
+                round.wait();
+                drop(seat);
+                round.wait();
+                left_behind += table.entry_count();
+                round.wait();
+            }
+            left_behind
+        };
+        std::thread::scope(|scope| {
+            let other = scope.spawn(leaves);
+            assert_eq!(leaves() + other.join().unwrap(), 0);
+        });
     }
 }

@@ -9,6 +9,7 @@ mod edit;
 mod event;
 mod executor;
 mod fence;
+mod handle;
 mod lock;
 mod open;
 mod order;
@@ -21,6 +22,7 @@ mod scope;
 mod session;
 mod span;
 mod store;
+mod sync;
 mod write;
 
 pub use call::{CallError, ExecuteRequest, ExecuteResponse};

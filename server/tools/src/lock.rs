@@ -9,11 +9,12 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::OwnedMutexGuard;
 use toolfs_core::id::SessionKey;
+use toolfs_core::planted::Fault;
 use toolfs_core::target::TargetKey;
+
+use super::sync::{Arc, AsyncMutex, Mutex, MutexGuard, OwnedMutexGuard, PoisonError};
 
 /// Where the mutations of one session meet.
 pub(crate) type TargetInSession = (SessionKey, TargetKey);
@@ -25,7 +26,7 @@ pub(crate) struct Turns<P, V = ()>(Arc<Mutex<HashMap<P, Queue<V>>>>);
 
 #[derive(Debug, Default)]
 struct Queue<V> {
-    turn: Arc<tokio::sync::Mutex<V>>,
+    turn: Arc<AsyncMutex<V>>,
     /// Who holds the turn or waits for it.
     users: usize,
 }
@@ -75,8 +76,9 @@ impl<P, V> Turns<P, V> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How many places are in use.
     #[cfg(test)]
-    fn place_count(&self) -> usize {
+    pub(crate) fn place_count(&self) -> usize {
         self.table().len()
     }
 }
@@ -104,7 +106,7 @@ impl<P: Clone + Eq + Hash, V> Drop for Use<P, V> {
         let mut table = self.turns.table();
         if let Entry::Occupied(mut queue) = table.entry(self.place.clone()) {
             queue.get_mut().users -= 1;
-            if queue.get().users == 0 {
+            if queue.get().users == 0 || Fault::TurnDropsAWaitedPlace.is_planted() {
                 queue.remove();
             }
         }

@@ -11,9 +11,10 @@ use toolfs_provider::abort::AbortSignal;
 use toolfs_provider::request::ResolveRequest;
 
 use crate::fence::Fence;
+use crate::handle::Session;
 use crate::remedy;
 use crate::scope::in_terms_of;
-use crate::session::{OpenSession, Session};
+use crate::session::OpenSession;
 
 /// Where a new session stands.
 #[derive(Debug)]

@@ -4,8 +4,8 @@
 //! it to the caller. Nothing in it is secret or lasts only as long as a process, so that it is good at every server of one
 //! state and after a restart; whoever makes one up gets a page of their own sessions.
 
-use crate::call::CallError;
-use crate::session::Caller;
+use super::call::CallError;
+use super::session::Caller;
 
 const DEFAULT_SIZE: u32 = 100;
 const MAX_SIZE: u32 = 1_000;

@@ -42,6 +42,7 @@ pub use survey::{Finding, Found, Patch, Planned, Survey, Surveyed};
 use crate::diff::{ChangedRanges, DiffResult};
 use crate::error::{ErrorKind, FsError, NearMiss, Result, SearchStop};
 use crate::limit::LimitName;
+use crate::planted::Fault;
 use crate::text::{NotText, TextSummary};
 
 /// A validated edit.
@@ -61,7 +62,7 @@ impl EditRequest {
     ///
     /// # Errors
     /// `FS_INVALID_ARGUMENT` that names `old_string` or `new_string`.
-    pub fn new(old_string: String, new_string: String, replace_all: bool) -> Result<EditRequest> {
+    pub fn new(old_string: String, mut new_string: String, replace_all: bool) -> Result<EditRequest> {
         if old_string.is_empty() {
             return Err(FsError::invalid_argument(
                 "old_string",
@@ -75,6 +76,9 @@ impl EditRequest {
                 "the same text as `old_string` (CRLF and LF are one line end)",
                 "another text: this edit would change nothing",
             ));
+        }
+        if Fault::EditEatsTheLastCharacter.is_planted() {
+            new_string.pop();
         }
         Ok(EditRequest { old_string, new_string, replace_all })
     }

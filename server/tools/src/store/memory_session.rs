@@ -3,16 +3,15 @@
 //! Deliberately absent: handles of sessions in use, which are the registry's, and any clock.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use toolfs_core::clock::Timestamp;
 use toolfs_core::error::Result;
 use toolfs_core::id::{SessionKey, SessionName};
 
-use super::{Insertion, SessionRecord, SessionStore};
-use crate::session::Caller;
+use super::super::sync::atomic::{AtomicU64, Ordering};
+use super::super::sync::{Mutex, MutexGuard, PoisonError};
+use super::{Caller, Insertion, SessionRecord, SessionStore};
 
 /// How many names of removed sessions are remembered, about 60 bytes each.
 const USED_NAMES: usize = 1 << 18;
