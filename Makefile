@@ -71,18 +71,22 @@ packages: $(PYTHON) $(NODE_MODULES) ## Pack the clients, install each into an em
 PROOF := cargo test --quiet --workspace --all-features --test proof --
 
 PROOFS := observations path-attack path-race foreign-writer kill-boundary kill-exchange kill-load failing-calls full-disk \
-	power-cut power-sequence power-device no-false-alarm lost-update cancel
+	power-cut power-sequence power-device no-false-alarm lost-update cancel locks real-edits
 # All of them run, also after one that failed.
 prove_each = @failed=; for proof in $(PROOFS); do $(PROOF) $$proof $(1) || failed="$$failed $$proof"; done; \
 	if test -n "$$failed"; then echo "not as promised:$$failed"; exit 1; fi
 
 .PHONY: prove
-prove: ## Try the promises in their full size, and see that planted faults are found.
+prove: prove-packages ## Try the promises in their full size, and see that planted faults are found.
 	$(call prove_each,)
 
 .PHONY: prove-ci
 prove-ci: ## The same with a twentieth of the cases.
 	$(call prove_each,--size 1/20)
+
+.PHONY: prove-packages
+prove-packages: ## Fetch the releases of packages whose changes a proof replays; says what it cannot have.
+	tests/proof/real/fetch.py "$(TARGET_DIR)/real-packages"
 
 .PHONY: prove-setup
 prove-setup: ## Install what the proofs need beside the toolchains (as root, with apt); without it they say what they skip.

@@ -25,11 +25,13 @@ mod giving_up;
 mod kill;
 mod ledger;
 mod line;
+mod locks;
 mod lost_update;
 mod mounts;
 mod observations;
 mod power;
 mod race;
+mod real;
 mod record;
 mod scenario;
 mod server;
@@ -78,6 +80,8 @@ const PROMISES: &[Promise] = &[
     alarm::PROMISE,
     lost_update::PROMISE,
     cancel::PROMISE,
+    locks::PROMISE,
+    real::PROMISE,
 ];
 
 /// The proofs that mount something.

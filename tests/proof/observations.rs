@@ -6,7 +6,7 @@
 
 mod model;
 mod step;
-mod world;
+pub(crate) mod world;
 
 use std::pin::pin;
 use std::sync::Arc;

@@ -51,7 +51,8 @@ impl Record {
     }
 }
 
-fn target_directory() -> PathBuf {
+/// Where cargo builds, and proofs leave what lasts.
+pub(crate) fn target_directory() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR").filter(|directory| !directory.is_empty()) {
         Some(directory) => PathBuf::from(directory),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("target"),
