@@ -33,7 +33,7 @@ pub(crate) const PROMISE: Promise = Promise {
     name: "cancel",
     says: "a call that is given up leaves the old or the new content, and nothing else",
     full_size: 2_000,
-    controls: &[Control::Planted(Fault::AbortKeepsTheTurn)],
+    controls: &[Control::Planted(Fault::AbortKeepsTheTurn), Control::Planted(Fault::AbortLeavesTemporary)],
     control_size: 400,
     prove,
 };

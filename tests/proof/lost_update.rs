@@ -81,9 +81,11 @@ impl World {
             1 => (2, false),
             _ => (rng.usize(1..=2), true),
         };
-        // Where names are exchanged, two who do so at once find out by what they displaced.
-        let exchange = rng.u32(..3) > 0 && task.planted() != Some(Fault::PublishReleasesLock);
-        let manner = Manner { exchange, durable: rng.bool() };
+        // Where names are exchanged, two who do so at once find out by what they displaced; and the sooner a change is
+        // there, the larger is the part of it in which two can miss each other.
+        let is_unlocked = task.planted() == Some(Fault::PublishReleasesLock);
+        let (exchange, durable) = (rng.u32(..3) > 0, rng.bool());
+        let manner = Manner { exchange: exchange && !is_unlocked, durable: durable && !is_unlocked };
         World { servers, manner, gives_up }
     }
 

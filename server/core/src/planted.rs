@@ -58,12 +58,14 @@ pub enum Fault {
     SessionEndsUnderItsCalls,
     /// `edit-eats-the-last-character`: the text that an edit puts in place lacks its last character.
     EditEatsTheLastCharacter,
+    /// `abort-leaves-temporary`: a change that is given up right before it is published leaves its temporary file.
+    AbortLeavesTemporary,
 }
 
 impl Fault {
     /// Every fault.
     #[cfg(feature = "planted-faults")]
-    pub const ALL: [Fault; 25] = [
+    pub const ALL: [Fault; 26] = [
         Fault::GateKeepsTheLast,
         Fault::GateTrustsTheUnseen,
         Fault::GateForgetsNothing,
@@ -89,6 +91,7 @@ impl Fault {
         Fault::SessionTrustsItsHandle,
         Fault::SessionEndsUnderItsCalls,
         Fault::EditEatsTheLastCharacter,
+        Fault::AbortLeavesTemporary,
     ];
 
     /// The name by which it is planted.
@@ -120,6 +123,7 @@ impl Fault {
             Fault::SessionTrustsItsHandle => "session-trusts-its-handle",
             Fault::SessionEndsUnderItsCalls => "session-ends-under-its-calls",
             Fault::EditEatsTheLastCharacter => "edit-eats-the-last-character",
+            Fault::AbortLeavesTemporary => "abort-leaves-temporary",
         }
     }
 

@@ -226,7 +226,12 @@ fn replace_or_rewrite(
     let hidden = temporary.name(Label::new(content.version, basis.version, &place.name)).map_err(failed)?;
     let is_sealed = temporary.seal();
     disk.before(Step::Publish).map_err(failed)?;
-    abort.check().map_err(|error| error.with_path(&place.path))?;
+    if let Err(error) = abort.check() {
+        if Fault::AbortLeavesTemporary.is_planted() {
+            std::mem::forget(temporary);
+        }
+        return Err(error.with_path(&place.path).into());
+    }
     place.check_still(disk, directory)?;
     recheck(disk, place, basis, abort)?;
     let facts = Some(root::facts(&temporary.file).map_err(failed)?);
