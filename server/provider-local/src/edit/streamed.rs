@@ -76,7 +76,9 @@ pub(super) fn decide(call: &Call<'_>, open: &OpenFile, watch: &Watch<'_>) -> Res
         }
     };
     let Changed { size_bytes, version, matches, changed, diff, after } = changed;
-    Ok(Decided { replaced, before, after: Some(after), version, size_bytes, matches, changed, diff, made })
+    // What was text is none any more by a NUL alone, and has no lines to tell of then.
+    let after = (!request.edit.new_string().contains('\0')).then_some(after);
+    Ok(Decided { replaced, before, after, version, size_bytes, matches, changed, diff, made })
 }
 
 fn survey(

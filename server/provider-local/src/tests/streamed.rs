@@ -320,3 +320,14 @@ async fn a_small_file_that_grows_beyond_memory_is_edited_in_a_stream() {
     assert_eq!(fs::metadata(bench.root.join("f")).unwrap().len(), report.size_bytes);
     assert!(counts.of(Step::Write) > 50, "it is written in pieces");
 }
+
+/// The way of a stream knows the lines of what it wrote, whatever it is; the way in memory looks at it as text.
+#[tokio::test]
+async fn both_ways_say_nothing_of_line_ends_in_what_a_nul_made_no_text_of() {
+    for bench in [Bench::new(), Bench::with(streaming)] {
+        bench.put("f", "one\ntwo\n");
+        let report = bench.edit("f", "two\n", "\0", EditGuard::Unconditional).await.unwrap();
+        assert_eq!(bench.get("f").unwrap(), "one\n\0");
+        assert_eq!(report.notices, []);
+    }
+}
