@@ -29,6 +29,7 @@ mod locks;
 mod lost_update;
 mod mounts;
 mod observations;
+mod only_match;
 mod power;
 mod race;
 mod real;
@@ -82,6 +83,7 @@ const PROMISES: &[Promise] = &[
     cancel::PROMISE,
     locks::PROMISE,
     real::PROMISE,
+    only_match::PROMISE,
 ];
 
 /// The proofs that mount something.

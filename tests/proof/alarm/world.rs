@@ -1,5 +1,6 @@
 //! What a case runs on: one server or two over the same files, with sessions that outlive them.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -58,7 +59,12 @@ pub(super) struct Plan {
     /// Whether the servers know of each other, and keep a journal.
     pub(super) has_state: bool,
     pub(super) durability: Durability,
+    /// Whether every file is edited in a stream, as large ones are.
+    pub(super) streams: bool,
 }
+
+/// The pieces of such a stream.
+const PIECE_BYTES: NonZeroUsize = NonZeroUsize::new(1 << 10).expect("it is not nothing");
 
 impl Plan {
     pub(super) fn draw(rng: &mut Rng, place: &Place) -> Plan {
@@ -77,6 +83,7 @@ impl Plan {
             exchange: rng.u32(..6) > 0,
             has_state: servers > 1 || rng.u32(..4) == 0,
             durability: if rng.u32(..20) == 0 { Durability::Full } else { Durability::None },
+            streams: rng.u32(..4) == 0,
         }
     }
 }
@@ -132,6 +139,7 @@ impl World {
             let options = LocalOptions {
                 durability: self.plan.durability,
                 force_plain_rename: !self.plan.exchange,
+                force_streaming: self.plan.streams.then_some(PIECE_BYTES),
                 recovery: beside("recovery"),
                 runtime: beside("runtime"),
                 ..LocalOptions::new(Arc::clone(&self.clock) as _)
