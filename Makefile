@@ -71,7 +71,7 @@ packages: $(PYTHON) $(NODE_MODULES) ## Pack the clients, install each into an em
 PROOF := cargo test --quiet --workspace --all-features --test proof --
 
 PROOFS := observations path-attack path-race foreign-writer kill-boundary kill-exchange kill-load failing-calls full-disk \
-	power-cut power-sequence power-device no-false-alarm lost-update cancel locks real-edits only-the-match
+	power-cut power-sequence power-device huge no-false-alarm lost-update cancel locks real-edits only-the-match
 # All of them run, also after one that failed.
 prove_each = @failed=; for proof in $(PROOFS); do $(PROOF) $$proof $(1) || failed="$$failed $$proof"; done; \
 	if test -n "$$failed"; then echo "not as promised:$$failed"; exit 1; fi

@@ -22,6 +22,7 @@ mod failing;
 mod foreign;
 mod full_disk;
 mod giving_up;
+mod huge;
 mod kill;
 mod ledger;
 mod line;
@@ -84,6 +85,7 @@ const PROMISES: &[Promise] = &[
     locks::PROMISE,
     real::PROMISE,
     only_match::PROMISE,
+    huge::PROMISE,
 ];
 
 /// The proofs that mount something.

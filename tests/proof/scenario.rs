@@ -3,6 +3,7 @@
 //! Each has a tree of its own: `root` is served, `recovery` and `runtime` are the server's.
 
 use std::fs::Permissions;
+use std::num::NonZeroUsize;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,8 @@ pub(crate) enum Act {
     Overwrite,
     OverwriteThroughLink,
     Edit,
+    /// An edit as it is made of files that memory is not to hold.
+    EditStreamed,
 }
 
 /// How a content gets to its place.
@@ -52,13 +55,17 @@ impl Scenario {
     pub(crate) fn all() -> Vec<Scenario> {
         let acts =
             [Act::Create, Act::CreateWithParents, Act::Overwrite, Act::OverwriteThroughLink, Act::Edit];
-        product(&acts, &[Means::Best, Means::Named, Means::Plain, Means::NamedPlain])
+        let mut all = product(&acts, &[Means::Best, Means::Named, Means::Plain, Means::NamedPlain]);
+        all.extend(product(&[Act::EditStreamed], &[Means::Best, Means::NamedPlain]));
+        all
     }
 
     /// All of them that need a mount.
     pub(crate) fn in_place() -> Vec<Scenario> {
         let acts = [Act::Overwrite, Act::OverwriteThroughLink, Act::Edit];
-        product(&acts, &[Means::InPlace, Means::InPlaceNamed])
+        let mut all = product(&acts, &[Means::InPlace, Means::InPlaceNamed]);
+        all.extend(product(&[Act::EditStreamed], &[Means::InPlace]));
+        all
     }
 
     /// Whether readers may see the file half written.
@@ -77,6 +84,7 @@ impl Scenario {
             Act::Overwrite => "overwrite",
             Act::OverwriteThroughLink => "overwrite through a link",
             Act::Edit => "edit",
+            Act::EditStreamed => "edit in a stream",
         };
         match self.means {
             Means::Best => act.to_owned(),
@@ -104,6 +112,9 @@ pub(crate) struct Scene {
 
 /// The mode of a file that is there before: none that a new file gets.
 const MODE: u32 = 0o640;
+
+/// How much of the file is read and copied at once where it is edited in a stream: it takes some pieces.
+const PIECE: NonZeroUsize = NonZeroUsize::new(6 << 10).unwrap();
 
 /// The word that an edit changes.
 const OLD_WORD: &str = "line 150 of the old content";
@@ -158,6 +169,7 @@ impl Scene {
             runtime: Some(self.directory.path().join("runtime")),
             named_temporaries,
             plain_rename,
+            streaming: (self.scenario.act == Act::EditStreamed).then_some(PIECE),
             fault,
             ..Settings::new(self.root())
         }
@@ -167,7 +179,7 @@ impl Scene {
     pub(crate) fn parent(&self) -> &'static str {
         match self.scenario.act {
             Act::CreateWithParents => "d/p/q",
-            Act::Create | Act::Overwrite | Act::OverwriteThroughLink | Act::Edit => "d",
+            Act::Create | Act::Overwrite | Act::OverwriteThroughLink | Act::Edit | Act::EditStreamed => "d",
         }
     }
 
@@ -180,13 +192,15 @@ impl Scene {
     pub(crate) fn call(&self) -> Call {
         let path = match self.scenario.act {
             Act::OverwriteThroughLink => "link".to_owned(),
-            Act::Create | Act::CreateWithParents | Act::Overwrite | Act::Edit => {
+            Act::Create | Act::CreateWithParents | Act::Overwrite | Act::Edit | Act::EditStreamed => {
                 format!("{}/file", self.parent())
             }
         };
         let guard = self.before().map_or(Guard::Absent, |old| Guard::of(&old));
         match self.scenario.act {
-            Act::Edit => Call::Edit { path, old: OLD_WORD.to_owned(), new: "another line".to_owned(), guard },
+            Act::Edit | Act::EditStreamed => {
+                Call::Edit { path, old: OLD_WORD.to_owned(), new: "another line".to_owned(), guard }
+            }
             Act::Create | Act::CreateWithParents | Act::Overwrite | Act::OverwriteThroughLink => {
                 Call::Write { path, content: self.after(), guard }
             }
@@ -197,14 +211,16 @@ impl Scene {
     pub(crate) fn before(&self) -> Option<String> {
         match self.scenario.act {
             Act::Create | Act::CreateWithParents => None,
-            Act::Overwrite | Act::OverwriteThroughLink | Act::Edit => Some(lines("old", 300)),
+            Act::Overwrite | Act::OverwriteThroughLink | Act::Edit | Act::EditStreamed => {
+                Some(lines("old", 300))
+            }
         }
     }
 
     /// The content after it.
     pub(crate) fn after(&self) -> String {
         match self.scenario.act {
-            Act::Edit => lines("old", 300).replace(OLD_WORD, "another line"),
+            Act::Edit | Act::EditStreamed => lines("old", 300).replace(OLD_WORD, "another line"),
             Act::Create | Act::CreateWithParents | Act::Overwrite | Act::OverwriteThroughLink => {
                 lines("new", 200)
             }

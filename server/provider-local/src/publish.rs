@@ -20,7 +20,7 @@ use toolfs_provider::capability::Durability;
 use toolfs_provider::refusal;
 
 use crate::attribute::{Snapshot, foreseen, take_over};
-use crate::content::NewContent;
+use crate::content::{Form, NewContent};
 use crate::disk::{Disk, OpenFile};
 use crate::exchange::{Displaced, Exchange, Left, Ours, Refused, open_for_writing};
 use crate::facts::{Facts, facts_at};
@@ -201,7 +201,8 @@ fn replace_or_rewrite(
     abort: &AbortSignal,
 ) -> Result<Effect, Setback> {
     let failed = |cause| fs_error(&place.path, PUBLISHING, cause);
-    if Fault::PublishTearsInPlace.is_planted() {
+    // What is made out of the file cannot be written over it.
+    if Fault::PublishTearsInPlace.is_planted() && matches!(content.form, Form::Whole(_)) {
         return tear(disk, place, content).map_err(|cause| failed(cause).into());
     }
     let in_place = || rewrite::replace(disk, place, turn, basis, content, abort);

@@ -94,6 +94,7 @@ fn open(settings: &Settings) -> Result<LocalProvider> {
         force_walk: settings.walk,
         force_named_temporaries: settings.named_temporaries,
         force_plain_rename: settings.plain_rename,
+        force_streaming: settings.streaming,
         ..LocalOptions::new(Arc::new(SystemClock))
     };
     LocalProvider::open(&[RootSpec::new(&settings.root)], options)

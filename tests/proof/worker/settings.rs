@@ -1,6 +1,7 @@
 //! How a worker is to serve: its flags.
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use toolfs_core::planted::Fault;
@@ -18,6 +19,8 @@ pub(crate) struct Settings {
     pub(crate) walk: bool,
     pub(crate) named_temporaries: bool,
     pub(crate) plain_rename: bool,
+    /// Edits in a stream, in pieces of so many bytes.
+    pub(crate) streaming: Option<NonZeroUsize>,
     /// What is planted in the worker.
     pub(crate) fault: Option<Fault>,
     /// A command that runs the worker, with its arguments.
@@ -36,6 +39,7 @@ impl Settings {
             walk: false,
             named_temporaries: false,
             plain_rename: false,
+            streaming: None,
             fault: None,
             prefix: Vec::new(),
         }
@@ -55,6 +59,9 @@ impl Settings {
             if let Some(directory) = directory {
                 value(flag, directory.clone().into());
             }
+        }
+        if let Some(bytes) = self.streaming {
+            value("--streaming", bytes.to_string().into());
         }
         if let Some(fault) = self.fault {
             value("--fault", fault.as_str().into());
@@ -82,6 +89,11 @@ impl Settings {
                 "--threads" => {
                     settings.threads =
                         value()?.parse().map_err(|_| "`--threads` needs a number".to_owned())?;
+                }
+                "--streaming" => {
+                    let bytes = value()?.parse();
+                    let bytes = bytes.map_err(|_| "`--streaming` needs a number above 0".to_owned())?;
+                    settings.streaming = Some(bytes);
                 }
                 "--fault" => {
                     let name = value()?;

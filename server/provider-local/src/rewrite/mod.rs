@@ -204,7 +204,9 @@ impl Rewrite<'_> {
 
     /// Whether the file has this content and no other. What cannot be read says nothing against it.
     fn has(&self, content: &NewContent<'_>) -> bool {
-        let (mut there, mut ours, mut offset) = (vec![0; PIECE_BYTES], vec![0; PIECE_BYTES], 0);
+        // One byte more than there should be, so that a longer file shows.
+        let room = at_most(PIECE_BYTES, content.size_bytes.saturating_add(1));
+        let (mut there, mut ours, mut offset) = (vec![0; room], vec![0; room], 0);
         loop {
             let (Ok(count), Ok(expected)) =
                 (read_at(self.readable, &mut there, offset), self.read_new(content, &mut ours, offset))
