@@ -36,8 +36,8 @@ pub enum LimitName {
     NearMissMs,
     /// `max_sessions`: sessions that are open at once.
     MaxSessions,
-    /// `write_behind_ms`: milliseconds after which an observation is kept for good; a crash may cost younger ones, and
-    /// other servers on the state hear of them then.
+    /// `write_behind_ms`: milliseconds after which an observation is kept for good; a crash may cost younger ones,
+    /// unless other servers run on the state: then it is kept at once.
     WriteBehindMs,
     /// `max_remembered_bytes`: bytes of results that are remembered under their `request_id`; the oldest make room.
     MaxRememberedBytes,

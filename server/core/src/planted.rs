@@ -60,12 +60,14 @@ pub enum Fault {
     EditEatsTheLastCharacter,
     /// `abort-leaves-temporary`: a change that is given up right before it is published leaves its temporary file.
     AbortLeavesTemporary,
+    /// `state-keeps-to-itself`: a server writes behind although others serve the same state.
+    StateKeepsToItself,
 }
 
 impl Fault {
     /// Every fault.
     #[cfg(feature = "planted-faults")]
-    pub const ALL: [Fault; 26] = [
+    pub const ALL: [Fault; 27] = [
         Fault::GateKeepsTheLast,
         Fault::GateTrustsTheUnseen,
         Fault::GateForgetsNothing,
@@ -92,6 +94,7 @@ impl Fault {
         Fault::SessionEndsUnderItsCalls,
         Fault::EditEatsTheLastCharacter,
         Fault::AbortLeavesTemporary,
+        Fault::StateKeepsToItself,
     ];
 
     /// The name by which it is planted.
@@ -124,6 +127,7 @@ impl Fault {
             Fault::SessionEndsUnderItsCalls => "session-ends-under-its-calls",
             Fault::EditEatsTheLastCharacter => "edit-eats-the-last-character",
             Fault::AbortLeavesTemporary => "abort-leaves-temporary",
+            Fault::StateKeepsToItself => "state-keeps-to-itself",
         }
     }
 

@@ -1,11 +1,15 @@
 //! The suite that every store of observations must pass.
 //!
 //! [`observation_store_suite!`](crate::observation_store_suite) makes one test of each case; [`replay`] plays a random
-//! history against the whole of it as a model. What is expected comes from the description of [`ObservationStore`].
+//! history against the whole of it as a model. A store that several servers share must pass
+//! [`shared_observation_store_suite!`](crate::shared_observation_store_suite) too. What is expected comes from the description of [`ObservationStore`].
 //!
 //! Deliberately absent: bounds, crashes and files, which are tested beside the store that has them.
 
 #![expect(clippy::unwrap_used, reason = "a case that cannot go on has failed")]
+
+#[doc(hidden)]
+pub mod shared;
 
 use std::collections::{HashMap, HashSet};
 
@@ -33,6 +37,40 @@ macro_rules! observation_store_suite {
             an_ended_session_does_not_revive_by_a_record_that_comes_late
             sessions_and_targets_do_not_share_observations
         }
+    };
+}
+
+/// Makes a test of every case about two servers over one state, of an `async fn() -> (one, other, what must outlive
+/// them)`, where both dereference to an [`ObservationStore`](crate::ObservationStore) and the state is empty.
+#[macro_export]
+macro_rules! shared_observation_store_suite {
+    ($factory:expr) => {
+        $crate::shared_observation_store_tests! { $factory;
+            what_one_server_records_the_other_answers
+            a_server_does_not_go_by_what_it_knew_before_the_other_saw_more
+            what_comes_late_to_the_other_server_does_not_replace_a_newer_one
+            what_one_server_forgets_the_other_does_not_know
+            what_one_server_recorded_the_other_forgets
+            a_session_that_ended_at_one_server_ended_at_the_other
+            two_servers_answer_as_the_whole_history_would
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! shared_observation_store_tests {
+    ($factory:expr; $($name:ident)+) => {
+        $(
+            #[tokio::test]
+            async fn $name() {
+                let (one, other, _keep) = ($factory)().await;
+                $crate::suite::shared::$name(&*one, &*other).await;
+                // Whoever came first.
+                let (one, other, _keep) = ($factory)().await;
+                $crate::suite::shared::$name(&*other, &*one).await;
+            }
+        )+
     };
 }
 

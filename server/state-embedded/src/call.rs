@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use toolfs_core::clock::Timestamp;
 use toolfs_core::error::Result;
 use toolfs_core::id::SessionKey;
-use toolfs_tools::{Beginning, CallKey, CallRecord, CallState, CallStore, DecidedGuard, Fingerprint};
+use toolfs_tools::{Beginning, CallKey, CallRecord, CallState, CallStore, DecidedGuard, Ending, Fingerprint};
 
 use crate::EmbeddedState;
 use crate::error::Cause;
@@ -146,6 +146,11 @@ fn stored(connection: &Connection, key: &Key) -> Result<Option<StoredCall>, Caus
 }
 
 impl StoredCall {
+    /// Whether this server noted it, or took it over, and goes on with it.
+    fn is_run_by(&self, instance: &Instance) -> bool {
+        self.ended.is_none() && self.instance.as_deref() == Some(instance.id())
+    }
+
     /// The call as it is known; `None` when its time is over.
     fn decode(
         self,
@@ -286,17 +291,30 @@ impl CallStore for EmbeddedState {
         key: &CallKey,
         fingerprint: &Fingerprint,
         result: Vec<u8>,
+        resumes: bool,
         now: Timestamp,
-    ) -> Result<()> {
+    ) -> Result<Ending> {
         let (key, fingerprint, rules) = (Key::of(key), *fingerprint, self.calls);
+        let instance = Arc::clone(&self.instance);
         self.writer
             .commit(Durability::Process, move |transaction| {
+                if let Some(call) = stored(transaction, &key)? {
+                    let is_ours = call.is_run_by(&instance);
+                    if let Some(known) = call.decode(rules, &instance, now)? {
+                        let is_left = matches!(known.state, CallState::Begun { is_live: false, .. });
+                        if known.fingerprint != fingerprint || !(is_ours || (resumes && is_left)) {
+                            return Ok(Ending::Known(known));
+                        }
+                    }
+                }
                 if bytes_of(&result) > rules.max_bytes {
                     // It would push out all others and then itself.
-                    return forget(transaction, &key);
+                    forget(transaction, &key)?;
+                    return Ok(Ending::Remembered);
                 }
                 end(transaction, &key, &fingerprint, &result, now)?;
-                rules.make_room(transaction)
+                rules.make_room(transaction)?;
+                Ok(Ending::Remembered)
             })
             .await
     }

@@ -11,7 +11,7 @@
 //! | --- | --- | --- |
 //! | a session inserted, a call begun or ended | survives once the operation returned | the newest may be lost |
 //! | a session removed or ended, a forget | survives once the operation returned | survives once it returned |
-//! | an observation, a use of a session | the last `write_behind` may be lost | the newest may be lost |
+//! | an observation, a use of a session | the last `write_behind` may be lost; nothing while another server runs | the newest may be lost |
 //!
 //! The database is consistent in every case. Commits go to a write-ahead log; those of the middle row sync it to the
 //! disk before they are answered, because what they take away must not come back: a closed session stays closed, and
@@ -20,17 +20,37 @@
 //!
 //! An observation that replaces a different one is not written behind but committed before its caller goes on. So
 //! what a crash loses leaves a target unseen or as it was seen, and never brings back what another observation had
-//! replaced. Two servers that serve the same session learn of each other's observations as they are written; until
-//! then each goes by what it knows, and the provider still judges every guard on the bytes that are there.
+//! replaced.
+//!
+//! # Several servers
+//!
+//! Writing behind is for a server that is alone on its state. In company every operation is written before it returns,
+//! and a read looks at the database: what one server was told all servers know, so a session may be used through any of
+//! them, one call after the other, as through one. The servers draw orders from one sequence, so that what came later
+//! is newer, whichever server saw it.
+//!
+//! A server that opens a state first waits until the one that was alone has written what it kept. One whose process is
+//! stopped is waited for no longer than a second, and one that died not at all. What was kept there is not known then:
+//! such a session may have to read again, which is all that a lost observation ever costs. A stopped server that runs
+//! again brings in what it kept, under its old order, so that nothing newer is undone; and a server that finds itself
+//! alone again writes behind again.
+//!
+//! A server that is stopped in the middle of a transaction keeps the others from writing: what they write meanwhile
+//! fails with `FS_UNAVAILABLE` after five seconds, and what a call saw is not recorded, of which it has a notice.
+//!
+//! To record an observation costs about 10 microseconds alone and 100 in company (one commit, without a sync; the test
+//! `what_an_observation_costs` measures it), to look one up about 5 either way, and an order some nanoseconds.
 //!
 //! Deliberately absent: repair. A database that is not right is refused with a [`StateError`] that names the way out.
 //! The check at opening reads every page and finds broken structure; it cannot tell that a bit of a stored value
 //! flipped.
 
 mod call;
+mod company;
 mod directory;
 mod error;
 mod instance;
+mod memory;
 mod observation;
 mod pending;
 mod reader;
@@ -46,6 +66,7 @@ use std::time::Duration;
 use toolfs_core::clock::Clock;
 
 use self::call::CallRules;
+use self::company::Company;
 use self::directory::StateDirectory;
 use self::error::Cause;
 pub use self::error::StateError;
@@ -60,7 +81,7 @@ use self::writer::{Batches, Progress, Writer};
 #[derive(Clone, Debug)]
 pub struct StateOptions {
     /// How long an observation or a use of a session may wait in memory before it is written, and so how much of them
-    /// a crash may lose.
+    /// a crash may lose. In company nothing waits.
     pub write_behind: Duration,
     /// How long a call is remembered after it ended.
     pub request_id_window: Duration,
@@ -83,6 +104,7 @@ pub struct EmbeddedState {
     readers: Readers,
     pending: Arc<Pending>,
     removal: Arc<RemovalNumber>,
+    company: Arc<Company>,
     instance: Arc<Instance>,
     clock: Arc<dyn Clock>,
     observations: ObservationLimits,
@@ -117,10 +139,16 @@ impl EmbeddedState {
         let instances = directory.instances();
         Instance::sweep(&instances).map_err(StateError::inaccessible(&instances))?;
         let instance = Instance::begin(&instances, id).map_err(StateError::inaccessible(&instances))?;
+        let instance = Arc::new(instance);
+        let common = directory.common();
+        let company =
+            Company::join(&common, Arc::clone(&instance)).map_err(StateError::inaccessible(&common))?;
+        let (company, alone_at) = settle_in(company, &instances)?;
         let removals = directory.removals();
         let removal = RemovalNumber::open(&removals).map_err(StateError::inaccessible(&removals))?;
 
-        let (pending, removal, instance) = (Arc::default(), Arc::new(removal), Arc::new(instance));
+        let pending = Arc::new(Pending::new(Arc::clone(&company), alone_at));
+        let removal = Arc::new(removal);
         let calls = CallRules {
             window_ms: i64::try_from(options.request_id_window.as_millis()).unwrap_or(i64::MAX),
             max_bytes: i64::try_from(options.max_remembered_bytes).unwrap_or(i64::MAX),
@@ -129,13 +157,14 @@ impl EmbeddedState {
             connection,
             pending: Arc::clone(&pending),
             removal: Arc::clone(&removal),
+            company: Arc::clone(&company),
             instance: Arc::clone(&instance),
             clock: Arc::clone(&options.clock),
             calls,
             observations,
             progress: Progress::default(),
         };
-        batches.renew_removal().map_err(|cause| match cause {
+        batches.begin().map_err(|cause| match cause {
             Cause::Sqlite(error) => StateError::database(&database)(error),
             other @ (Cause::Json(_) | Cause::Unknown(_) | Cause::Closed) => {
                 StateError::inaccessible(&database)(std::io::Error::other(other))
@@ -149,6 +178,7 @@ impl EmbeddedState {
             readers,
             pending,
             removal,
+            company,
             instance,
             clock: options.clock,
             observations,
@@ -175,6 +205,18 @@ impl EmbeddedState {
         self.readers.clear();
         self.instance.end();
     }
+}
+
+/// Waits for what others keep in memory; this server among them, and the count of openings at which it was alone.
+fn settle_in(company: Company, instances: &Path) -> Result<(Arc<Company>, Option<i64>), StateError> {
+    let is_all_written = company.wait_for_others().map_err(StateError::inaccessible(instances))?;
+    if !is_all_written {
+        tracing::warn!(
+            "another server on this state does not get on: what its sessions saw last may have to be read again"
+        );
+    }
+    let alone_at = company.alone_at().map_err(StateError::inaccessible(instances))?;
+    Ok((Arc::new(company), alone_at))
 }
 
 impl Drop for EmbeddedState {

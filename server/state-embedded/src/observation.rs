@@ -139,6 +139,18 @@ fn from_row(kind: i64, version: Option<String>) -> Result<Option<Observation>, C
     }
 }
 
+/// The highest order that is known of.
+pub(crate) fn newest(connection: &Connection) -> Result<Order, Cause> {
+    let newest = connection.query_row(
+        "SELECT max(tally.floor, ifnull((SELECT max(seen_order) FROM observation), tally.floor),
+                    ifnull((SELECT max(floor) FROM observed_session), tally.floor))
+         FROM tally",
+        [],
+        |row| row.get(0),
+    )?;
+    Ok(Order(newest))
+}
+
 /// Puts a fact (`None`: forgotten) unless a newer one is known.
 pub(crate) fn put(
     transaction: &Transaction<'_>,

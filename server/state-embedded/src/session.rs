@@ -9,11 +9,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde::{Deserialize, Serialize};
-use toolfs_core::clock::Timestamp;
+use toolfs_core::clock::{Order, Timestamp};
 use toolfs_core::error::Result;
 use toolfs_core::id::{SessionKey, SessionName};
 use toolfs_core::target::Target;
-use toolfs_tools::{Caller, Insertion, SessionMode, SessionRecord, SessionStore};
+use toolfs_tools::{Caller, Insertion, SessionMode, SessionRecord, SessionStore, next_order};
 
 use crate::EmbeddedState;
 use crate::error::{Cause, unavailable};
@@ -204,8 +204,6 @@ impl EmbeddedState {
     }
 }
 
-/// Uses of other servers are known here as they are written behind there: an end of idle sessions that comes that
-/// close to a use comes as if it were before it.
 #[async_trait]
 impl SessionStore for EmbeddedState {
     fn is_persistent(&self) -> bool {
@@ -214,6 +212,10 @@ impl SessionStore for EmbeddedState {
 
     fn removals(&self) -> u64 {
         self.removal.read()
+    }
+
+    fn next_order(&self, now: Timestamp) -> Order {
+        next_order(self.company.last_order(), now)
     }
 
     async fn insert(&self, session: SessionRecord, max_sessions: u64) -> Result<Insertion> {

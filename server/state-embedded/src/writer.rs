@@ -28,6 +28,8 @@ const QUEUE_LENGTH: usize = 1_024;
 const BATCH_LENGTH: usize = 256;
 /// How long the thread sleeps at most before it looks after what is old.
 const IDLE_PAUSE: Duration = Duration::from_secs(1);
+/// How often what is written behind is looked at while it waits: others may have to know it at once.
+const LOOK_PAUSE: Duration = Duration::from_millis(10);
 /// How long what is written behind waits after it could not be written, at least.
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
 
@@ -209,14 +211,12 @@ impl Worker {
     fn run(mut self) {
         // However this thread ends, a panic included, nobody waits for it afterwards.
         let _on_exit = Exit(Arc::clone(&self.shared));
-        let mut pause = self.write_behind;
+        let mut has_written = true;
         loop {
-            match self.next_turn(pause) {
+            match self.next_turn(has_written) {
                 Turn::Write(jobs) => {
-                    let has_written = self.batches.write(jobs);
-                    pause = self.write_behind;
+                    has_written = self.batches.write(jobs);
                     if !has_written {
-                        pause = pause.max(RETRY_PAUSE);
                         self.shared.queue().has_pending = true;
                     }
                     let is_idle = self.shared.queue().jobs.is_empty();
@@ -230,10 +230,12 @@ impl Worker {
         }
     }
 
-    /// Waits for jobs; for what is written behind no longer than `pause`.
-    fn next_turn(&self, pause: Duration) -> Turn {
+    /// Waits for jobs; for what is written behind no longer than it may wait, or until others have to know it, unless
+    /// it could not be written a moment ago.
+    fn next_turn(&self, has_written: bool) -> Turn {
+        let pause = if has_written { self.write_behind } else { self.write_behind.max(RETRY_PAUSE) };
         let mut queue = self.shared.queue();
-        let mut is_due = false;
+        let (mut is_due, mut waited) = (false, Duration::ZERO);
         loop {
             if queue.ending == Some(Ending::Crash) {
                 return Turn::End(Ending::Crash);
@@ -253,7 +255,7 @@ impl Worker {
                 return Turn::Idle;
             }
             let had_pending = queue.has_pending;
-            let limit = if had_pending { pause } else { IDLE_PAUSE };
+            let limit = if had_pending { LOOK_PAUSE.min(pause.saturating_sub(waited)) } else { IDLE_PAUSE };
             let is_quiet = |queue: &mut Queue| {
                 queue.jobs.is_empty() && queue.ending.is_none() && queue.has_pending == had_pending
             };
@@ -263,7 +265,12 @@ impl Worker {
                 .wait_timeout_while(queue, limit, is_quiet)
                 .unwrap_or_else(PoisonError::into_inner);
             queue = locked;
-            is_due = timeout.timed_out();
+            if had_pending && timeout.timed_out() {
+                waited += limit;
+                is_due = waited >= pause || (has_written && self.batches.is_overdue());
+            } else {
+                is_due = timeout.timed_out();
+            }
         }
     }
 }

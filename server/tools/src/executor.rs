@@ -92,7 +92,7 @@ impl Executor {
     pub fn new(parts: ExecutorParts) -> Executor {
         Executor {
             definitions: schema::definitions(&parts.limits),
-            orders: OrderSource::new(Arc::clone(&parts.clock)),
+            orders: OrderSource::new(Arc::clone(&parts.sessions), Arc::clone(&parts.clock)),
             turns: Turns::default(),
             events: Arc::new(EventHub::new(Arc::clone(&parts.clock))),
             registry: Registry::new(
@@ -196,8 +196,10 @@ impl Executor {
         match self.repeats.claim(repeatable, abort).await {
             Ok(claim) => {
                 let ended = answer(&Scope { claim: Some(&claim), ..scope }, raw_call).await;
-                claim.settle(&ended).await;
-                ended
+                match claim.settle(&ended, abort).await {
+                    Some(stop) => Answer::to_nothing(&scope).stopped(stop),
+                    None => ended,
+                }
             }
             Err(stop) => Answer::to_nothing(&scope).stopped(stop),
         }

@@ -37,6 +37,6 @@ pub use session::{
 #[cfg(feature = "conformance")]
 pub use store::suite;
 pub use store::{
-    Beginning, CallKey, CallRecord, CallState, CallStore, DecidedGuard, Fingerprint, Insertion,
-    MemoryCallStore, MemorySessionStore, SessionRecord, SessionStore,
+    Beginning, CallKey, CallRecord, CallState, CallStore, DecidedGuard, Ending, Fingerprint, Insertion,
+    MemoryCallStore, MemorySessionStore, SessionRecord, SessionStore, next_order,
 };

@@ -4,31 +4,26 @@
 //! order below that of a mutation it overlapped, and the gate, which keeps the highest, is not misled by it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use toolfs_core::clock::{Clock, Order};
 
-/// A hybrid logical clock: wall-clock time where it moves on, a count where it does not.
+use crate::store::SessionStore;
+
+/// The sequence of the store, which all servers of one state draw from, at the time of this server's clock.
 #[derive(Debug)]
 pub(crate) struct OrderSource {
+    store: Arc<dyn SessionStore>,
     clock: Arc<dyn Clock>,
-    last: AtomicI64,
 }
 
 impl OrderSource {
-    pub(crate) fn new(clock: Arc<dyn Clock>) -> OrderSource {
-        OrderSource { clock, last: AtomicI64::new(Order::ZERO.0) }
+    pub(crate) fn new(store: Arc<dyn SessionStore>, clock: Arc<dyn Clock>) -> OrderSource {
+        OrderSource { store, clock }
     }
 
     /// An order above every one that was taken before.
     pub(crate) fn take(&self) -> Order {
-        let now = self.clock.now();
-        let advance = |last| Order(last).next(now).0;
-        let before = self
-            .last
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |last| Some(advance(last)))
-            .expect("the update always yields an order");
-        Order(advance(before))
+        self.store.next_order(self.clock.now())
     }
 }
 
@@ -39,6 +34,11 @@ mod tests {
     use toolfs_core::clock::Timestamp;
 
     use super::*;
+    use crate::store::MemorySessionStore;
+
+    fn source(times: Vec<i64>) -> OrderSource {
+        OrderSource::new(Arc::new(MemorySessionStore::new()), Arc::new(Jumpy(Mutex::new(times))))
+    }
 
     #[derive(Debug)]
     struct Jumpy(Mutex<Vec<i64>>);
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn orders_rise_when_the_clock_stands_or_steps_back() {
-        let source = OrderSource::new(Arc::new(Jumpy(Mutex::new(vec![2, 9, 9, 5, 5]))));
+        let source = source(vec![2, 9, 9, 5, 5]);
         let orders: Vec<i64> = (0..6).map(|_| source.take().0).collect();
         let expected = [5 << 16, (5 << 16) + 1, 9 << 16, (9 << 16) + 1, (9 << 16) + 2, (9 << 16) + 3];
         assert_eq!(orders, expected);
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn no_two_threads_get_one_order() {
-        let source = OrderSource::new(Arc::new(Jumpy(Mutex::new(Vec::new()))));
+        let source = source(Vec::new());
         let mut orders: Vec<i64> = std::thread::scope(|scope| {
             let takers: Vec<_> = (0..4)
                 .map(|_| scope.spawn(|| (0..500).map(|_| source.take().0).collect::<Vec<_>>()))

@@ -146,7 +146,10 @@ impl Registry {
 
     /// Looks at a session of this caller, which is no use of it.
     pub(crate) async fn look(&self, caller: &Caller, id: &SessionId) -> Result<SessionInfo, CallError> {
-        Ok(self.find(caller, id).await?.info(self.idle))
+        let session = self.find(caller, id).await?;
+        // It may have been used at another server since it was looked up.
+        let session = self.load(&session.record.key).await?.ok_or(CallError::SessionNotFound)?;
+        Ok(session.info(self.idle))
     }
 
     /// Removes a session for good. Whoever does so ends it then; see [`Registry::ending`].
@@ -215,7 +218,10 @@ impl Registry {
         let next_page_token = last.map(|serial| page::token(caller, serial));
         let table = self.table();
         let sessions = rows.iter().map(|(_, record)| match table.handles.get(&record.key) {
-            Some(session) => session.info(self.idle),
+            Some(session) => {
+                session.usage.heard(record.last_used);
+                session.info(self.idle)
+            }
             None => info(record, record.last_used, self.idle),
         });
         Ok(SessionPage { sessions: sessions.collect(), next_page_token })

@@ -13,6 +13,8 @@
 //! - Whether the provider records operations is asked again after a refusal that another provider in its place may have
 //!   given. A refusal of `FS_UNSUPPORTED` under an operation's name may only mean that it does not record them any more: it
 //!   is not remembered, and vouches for nothing.
+//! - Of two servers that run one call at once, one notes it and the other waits. One that is refused before it comes to
+//!   that answers as the other did, too: what a call ended in first stays.
 //! - What the store could not be told of an ended call is kept here and told later, so that repeats at this server do not
 //!   run it again.
 //!
@@ -37,7 +39,7 @@ use toolfs_provider::request::OperationId;
 
 use crate::call::{CallError, ExecuteRequest, ExecuteResponse};
 use crate::lock::{Turn, Turns};
-use crate::store::{Beginning, CallKey, CallRecord, CallState, CallStore, DecidedGuard, Fingerprint};
+use crate::store::{Beginning, CallKey, CallRecord, CallState, CallStore, DecidedGuard, Ending, Fingerprint};
 
 /// How often a call that another server runs is looked at.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(25);
@@ -74,8 +76,8 @@ struct Ended {
 /// What is to become of a call that was noted.
 #[derive(Clone, Debug)]
 enum Untold {
-    /// It ended in this.
-    End(Ended),
+    /// It ended in this, at a server that resumed it or not.
+    End { ended: Ended, resumes: bool },
     /// It came to nothing.
     Abandon,
     /// Nobody knows what it came to.
@@ -184,13 +186,23 @@ impl Repeats {
         })
     }
 
+    /// The answer to a call that another server ran at the same time: this one comes to nothing.
+    async fn instead(&self, call: &Repeatable, known: CallRecord, abort: &AbortSignal) -> Option<Stop> {
+        match self.not_running(call, Some(known), abort).await {
+            Err(stop) => Some(stop),
+            // That server died over it, or came to nothing: whoever repeats the call goes on with it.
+            Ok(_) => Some(overtaken().into()),
+        }
+    }
+
     /// Tells the store what it does not know of ended calls. What cannot be told now is told later.
     pub(crate) async fn tell_all(&self) -> Result<()> {
         let keys: Vec<CallKey> = self.untold().keys().cloned().collect();
         for key in keys {
             let untold = self.untold().remove(&key);
             if let Some(untold) = untold {
-                self.tell(&key, untold).await?;
+                // What another server remembers of it meanwhile stays.
+                let _known = self.tell(&key, untold).await?;
             }
         }
         Ok(())
@@ -226,24 +238,32 @@ impl Repeats {
         let untold = self.untold().remove(&call.key);
         let Some(untold) = untold else { return Ok(()) };
         let ended = match &untold {
-            Untold::End(ended) => Some(call.known(ended)),
+            Untold::End { ended, .. } => Some(call.known(ended)),
             Untold::Abandon | Untold::Release => None,
         };
         match (self.tell(&call.key, untold).await, ended) {
+            // Another server ran it meanwhile: what that one remembers is found in the store.
+            (Ok(Some(_)), _) => Ok(()),
             // Whether the store knows or not, this is what it ended in.
             (_, Some(known)) => Err(known),
-            (told, None) => Ok(told?),
+            (told, None) => told.map(drop).map_err(Stop::from),
         }
     }
 
-    /// Tells the store how a call ended; keeps it for later when that fails.
-    async fn tell(&self, key: &CallKey, untold: Untold) -> Result<()> {
+    /// Tells the store how a call ended; keeps it for later when that fails. What is remembered of the call instead, if
+    /// something is.
+    async fn tell(&self, key: &CallKey, untold: Untold) -> Result<Option<CallRecord>> {
         let told = match &untold {
-            Untold::End(Ended { fingerprint, result }) => {
-                self.store.end(key, fingerprint, result.clone(), self.clock.now()).await
+            Untold::End { ended: Ended { fingerprint, result }, resumes } => {
+                let now = self.clock.now();
+                match self.store.end(key, fingerprint, result.clone(), *resumes, now).await {
+                    Ok(Ending::Remembered) => Ok(None),
+                    Ok(Ending::Known(known)) => Ok(Some(known)),
+                    Err(failure) => Err(failure),
+                }
             }
-            Untold::Abandon => self.store.abandon(key).await,
-            Untold::Release => self.store.release(key).await,
+            Untold::Abandon => self.store.abandon(key).await.map(|()| None),
+            Untold::Release => self.store.release(key).await.map(|()| None),
         };
         told.inspect_err(|failure| {
             tracing::warn!(code = %failure.code(), "the end of a call was not remembered yet");
@@ -343,30 +363,44 @@ impl Claim<'_> {
         }
     }
 
-    /// Remembers what the call ended in, or leaves its name to a repeat.
-    pub(crate) async fn settle(mut self, ended: &Result<ExecuteResponse, CallError>) {
+    /// Remembers what the call ended in, or leaves its name to a repeat. `Some`: another server ran the call at the same
+    /// time, and that is what it ended in instead; this one was refused before it noted it.
+    pub(crate) async fn settle(
+        mut self,
+        ended: &Result<ExecuteResponse, CallError>,
+        abort: &AbortSignal,
+    ) -> Option<Stop> {
         let refused = refusal_code(ended);
         if matches!(refused, Some(Code::Unsupported | Code::Unavailable)) {
             *self.repeats.operation_ids() = None;
         }
         let is_noted = self.is_noted.swap(false, Ordering::AcqRel);
         if self.is_over.load(Ordering::Acquire) {
-            return;
+            return None;
         }
         let may_be_of_the_name = refused == Some(Code::Unsupported) && self.is_named.load(Ordering::Acquire);
         let untold = match worth_remembering(ended).filter(|_| !may_be_of_the_name) {
             Some(response) => {
                 let fingerprint = self.call.fingerprint;
                 let ended = Ended { fingerprint, result: encoding::encode(response) };
-                self.turn.leave(Some(ended.clone()));
-                Untold::End(ended)
+                Untold::End { ended, resumes: self.resumed.is_some() }
             }
-            None if !is_noted => return,
+            None if !is_noted => return None,
             None if self.resumed.is_none() && changed_nothing(ended) => Untold::Abandon,
             None => Untold::Release,
         };
-        // It has ended as it did, whether it can be told or not; that was logged and is told later.
-        let _ = self.repeats.tell(&self.call.key, untold).await;
+        let left = match &untold {
+            Untold::End { ended, .. } => Some(ended.clone()),
+            Untold::Abandon | Untold::Release => None,
+        };
+        match self.repeats.tell(&self.call.key, untold).await {
+            Ok(Some(known)) if !is_noted => self.repeats.instead(&self.call, known, abort).await,
+            // It has ended as it did, whether it can be told or not; that was logged and is told later.
+            Ok(_) | Err(_) => {
+                self.turn.leave(left);
+                None
+            }
+        }
     }
 }
 

@@ -12,10 +12,11 @@ pub mod suite;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
-use toolfs_core::clock::Timestamp;
+use toolfs_core::clock::{Order, Timestamp};
 use toolfs_core::error::Result;
 use toolfs_core::guard::{EditGuard, WriteGuard};
 use toolfs_core::id::{RequestId, SessionKey, SessionName};
@@ -78,6 +79,10 @@ pub trait SessionStore: Send + Sync + fmt::Debug {
     /// may go on with it while the number stays. Asked for every call, so it must be cheap.
     fn removals(&self) -> u64;
 
+    /// An order above every one that was drawn before, by whichever server: at the time `now`, or after the last one
+    /// where that is later. It rises across restarts where sessions survive them.
+    fn next_order(&self, now: Timestamp) -> Order;
+
     /// Keeps a new session, unless `max_sessions` are kept already.
     ///
     /// # Errors
@@ -132,6 +137,15 @@ pub trait SessionStore: Send + Sync + fmt::Debug {
     /// # Errors
     /// `FS_UNAVAILABLE`
     async fn ended(&self, key: &SessionKey) -> Result<()>;
+}
+
+/// Draws the next order of a sequence whose last one is kept in a number, in memory that may be other processes' too.
+pub fn next_order(last: &AtomicI64, now: Timestamp) -> Order {
+    let advance = |last| Order(last).next(now).0;
+    let before = last
+        .fetch_update(Ordering::AcqRel, Ordering::Acquire, |last| Some(advance(last)))
+        .expect("the update always yields an order");
+    Order(advance(before))
 }
 
 /// The name of one logical call: a `request_id` means something within its session only.
@@ -191,6 +205,15 @@ pub enum Beginning {
     Known(CallRecord),
 }
 
+/// What became of a result that is to be remembered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It is remembered, or there is no room for it.
+    Remembered,
+    /// It is not: this is remembered of the call instead.
+    Known(CallRecord),
+}
+
 /// Remembers calls, for as long as the store was told when it was made.
 ///
 /// What is begun or ended is kept for good, as far as a crash of the process goes, when the operation returns. Beyond
@@ -218,7 +241,9 @@ pub trait CallStore: Send + Sync + fmt::Debug {
         now: Timestamp,
     ) -> Result<Beginning>;
 
-    /// Remembers a result, whether or not the call was noted before.
+    /// Remembers a result, whether or not the call was noted before. Not remembered is that of a call which has ended,
+    /// which another server that runs has noted, and of one of another fingerprint: what a call ended in first stays.
+    /// Nor that of a call which was left, unless its caller `resumes` it: found it left, and judged it as such.
     ///
     /// # Errors
     /// `FS_UNAVAILABLE`
@@ -227,8 +252,9 @@ pub trait CallStore: Send + Sync + fmt::Debug {
         key: &CallKey,
         fingerprint: &Fingerprint,
         result: Vec<u8>,
+        resumes: bool,
         now: Timestamp,
-    ) -> Result<()>;
+    ) -> Result<Ending>;
 
     /// Leaves a call that this server noted and that has not ended to whoever repeats it: it stays noted, as if this
     /// server ran no more.

@@ -5,7 +5,7 @@
 use toolfs_tools as call;
 use toolfs_tools as session;
 use toolfs_tools as store;
-use toolfs_tools::{Caller, Insertion, SessionRecord, SessionStore};
+use toolfs_tools::{Caller, Insertion, SessionRecord, SessionStore, next_order};
 
 use super::sync;
 

@@ -70,8 +70,8 @@ pub(super) fn definition(name: LimitName) -> Definition {
             "write-behind-ms",
             "TOOLFS_WRITE_BEHIND_MS",
             "MS",
-            "Milliseconds after which an observation is kept for good; a crash may cost younger ones, and \
-             other servers on the state hear of them then",
+            "Milliseconds after which an observation is kept for good; a crash may cost younger ones, unless \
+             other servers run on the state: then it is kept at once",
         ),
         LimitName::MaxRememberedBytes => (
             "max-remembered-bytes",

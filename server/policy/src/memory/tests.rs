@@ -5,6 +5,18 @@ use crate::suite::{Model, Step, compare, perform, seen, session, step, target};
 
 crate::observation_store_suite!(async || (Box::new(MemoryObservationStore::new()), ()));
 
+mod shared {
+    use std::sync::Arc;
+
+    use super::*;
+
+    // Two servers of one process share the store itself.
+    crate::shared_observation_store_suite!(async || {
+        let store = Arc::new(MemoryObservationStore::new());
+        (Arc::clone(&store), store, ())
+    });
+}
+
 #[tokio::test]
 async fn an_ended_session_takes_no_room() {
     let store = MemoryObservationStore::new();

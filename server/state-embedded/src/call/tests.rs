@@ -40,7 +40,7 @@ async fn the_bytes_of_calls_are_counted_as_they_are() {
         let key = CallKey { session, request };
         CallStore::begin(&state, &key, &[1; 32], &guard, now).await.unwrap();
         match index % 4 {
-            0 | 1 => state.end(&key, &[1; 32], vec![0; index * 100], now).await.unwrap(),
+            0 | 1 => state.end(&key, &[1; 32], vec![0; index * 100], false, now).await.map(drop).unwrap(),
             2 => state.abandon(&key).await.unwrap(),
             _ => state.release(&key).await.unwrap(),
         }

@@ -5,11 +5,12 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use rusqlite::{Connection, TransactionBehavior};
-use toolfs_core::clock::{Clock, Timestamp};
+use toolfs_core::clock::{Clock, Order, Timestamp};
 use toolfs_core::error::Result;
 
 use super::{Durability, Job};
 use crate::call::CallRules;
+use crate::company::Company;
 use crate::error::{Cause, unavailable};
 use crate::instance::Instance;
 use crate::observation::{self, ObservationLimits};
@@ -23,6 +24,8 @@ const CHECKPOINT_COMMITS: u32 = 256;
 const CHECKPOINT_COMMITS_MAX: u32 = 8 * CHECKPOINT_COMMITS;
 /// How often what is old is looked after, in milliseconds.
 const LOOK_AFTER_PERIOD_MS: i64 = 1_000;
+/// How far ahead of the clock a recorded order may be and still be one that some server drew, in milliseconds.
+const ORDERS_AHEAD_MS: i64 = 24 * 3_600 * 1_000;
 
 /// A transaction, as changes see it.
 pub(crate) struct Transaction<'a> {
@@ -57,6 +60,7 @@ pub(crate) struct Batches {
     pub(crate) connection: Connection,
     pub(crate) pending: Arc<Pending>,
     pub(crate) removal: Arc<RemovalNumber>,
+    pub(crate) company: Arc<Company>,
     pub(crate) instance: Arc<Instance>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) observations: ObservationLimits,
@@ -160,8 +164,18 @@ impl Batches {
         Ok(value)
     }
 
-    /// Draws a number of removal that nobody kept, when a state is opened.
-    pub(crate) fn renew_removal(&mut self) -> Result<(), Cause> {
+    /// Begins, when a state is opened: with a number of removal that nobody kept, and with orders above those that
+    /// were recorded.
+    pub(crate) fn begin(&mut self) -> Result<(), Cause> {
+        let newest = observation::newest(&self.connection)?;
+        // A gate may have been told any order; one from far ahead must not leave no room for those to come.
+        let farthest = Order::ZERO.next(Timestamp(self.clock.now().0.saturating_add(ORDERS_AHEAD_MS)));
+        self.company.raise_order(newest.min(farthest));
+        self.renew_removal()
+    }
+
+    /// Draws a number of removal that nobody kept.
+    fn renew_removal(&mut self) -> Result<(), Cause> {
         self.commit(Durability::Process, |transaction| transaction.note_removal())
     }
 
@@ -193,8 +207,8 @@ impl Batches {
         }
     }
 
-    /// Deletes calls that are not remembered any more, a bounded number at a time, and mends the number of removals
-    /// where a server died before it wrote its own.
+    /// Deletes calls that are not remembered any more, a bounded number at a time, mends the number of removals where a
+    /// server died before it wrote its own, and looks for other servers.
     pub(super) fn look_after(&mut self) {
         let now = self.clock.now();
         self.progress.looked_after = Some(now);
@@ -204,7 +218,28 @@ impl Batches {
         if let Err(cause) = self.mend_removal() {
             self.complain("a removal by a server that died may not be known to the others", &cause);
         }
+        self.look_for_others();
         self.checkpoint_if_due(true);
+    }
+
+    /// Finds out whether this server is alone by now.
+    fn look_for_others(&mut self) {
+        if self.pending.is_alone() {
+            return;
+        }
+        match self.company.alone_at() {
+            Ok(alone_at) => self.pending.set_alone_at(alone_at),
+            // In doubt it is not.
+            Err(error) => tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "who else serves this state is not known"
+            ),
+        }
+    }
+
+    /// Whether something waits that others have to know by now.
+    pub(super) fn is_overdue(&self) -> bool {
+        self.pending.is_overdue()
     }
 
     fn prune_calls(&mut self, now: Timestamp) -> Result<(), Cause> {

@@ -55,7 +55,7 @@ async fn work(
         }
         let noted = CallStore::begin(state, &call("s", number), &[1; 32], &guard(), now).await.unwrap();
         assert_eq!(noted, Beginning::Noted(guard()));
-        state.end(&call("s", number), &[1; 32], vec![7], now).await.unwrap();
+        state.end(&call("s", number), &[1; 32], vec![7], false, now).await.unwrap();
         let ended = CallStore::find(other, &call("s", number)).await.unwrap().unwrap();
         assert_eq!(ended.state, CallState::Ended { result: vec![7] });
         let content = seen(&number.to_string());

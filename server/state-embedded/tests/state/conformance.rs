@@ -26,6 +26,16 @@ mod written_soon {
     });
 }
 
+mod in_company {
+    use super::*;
+
+    toolfs_policy::shared_observation_store_suite!(async || {
+        let directory = tempfile::tempdir().unwrap();
+        let open = || Box::new(open(directory.path(), NEVER));
+        (open(), open(), directory)
+    });
+}
+
 /// Two servers on one state, and its clock.
 fn shared() -> (Arc<EmbeddedState>, Arc<EmbeddedState>, Arc<ManualClock>, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();

@@ -17,7 +17,7 @@ async fn what_an_operation_returned_survives_and_what_waited_does_not() {
         assert_eq!(state.insert(session.clone(), 10).await.unwrap(), Insertion::Inserted);
     }
     assert!(SessionStore::remove(&state, &removed.key).await.unwrap());
-    state.end(&call("s", 1), &[1; 32], b"one".to_vec(), Timestamp(1_700_000_000_000)).await.unwrap();
+    state.end(&call("s", 1), &[1; 32], b"one".to_vec(), false, Timestamp(1_700_000_000_000)).await.unwrap();
     CallStore::begin(&state, &call("s", 2), &[2; 32], &guard(), Timestamp(1_700_000_000_000)).await.unwrap();
     state.forget(&session("s"), ForgetScope::All, Order(50)).await.unwrap();
     ObservationStore::end_session(&state, &session("ended")).await.unwrap();

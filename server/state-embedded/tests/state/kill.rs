@@ -60,7 +60,7 @@ async fn operate(state: &toolfs_state_embedded::EmbeddedState, number: usize) ->
             "begun"
         }
         3 => {
-            state.end(&call("s", number), &[1; 32], number.to_le_bytes().to_vec(), now).await.unwrap();
+            state.end(&call("s", number), &[1; 32], number.to_le_bytes().to_vec(), false, now).await.unwrap();
             "ended"
         }
         _ => {

@@ -5,6 +5,8 @@
     reason = "these tests look at the files of a state from outside, and damage them"
 )]
 
+/// When a server keeps something in memory, and who waits for it.
+mod company;
 /// Many threads at once.
 mod concurrency;
 /// Every store's suite.

@@ -26,7 +26,10 @@ async fn filled() -> TempDir {
         state.insert(record(number), 1_000).await.unwrap();
         let order = Order(i64::try_from(number).unwrap());
         state.record(&session("s"), &target(&number.to_string()), seen("x"), order).await.unwrap();
-        state.end(&call("s", number), &[1; 32], vec![7; 300], Timestamp(1_700_000_000_000)).await.unwrap();
+        state
+            .end(&call("s", number), &[1; 32], vec![7; 300], false, Timestamp(1_700_000_000_000))
+            .await
+            .unwrap();
     }
     state.close();
     directory

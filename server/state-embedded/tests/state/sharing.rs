@@ -155,7 +155,7 @@ async fn a_call_is_noted_by_one_server_and_ended_for_all() {
         assert_eq!(known.state, CallState::Begun { guard: guard(), is_live: true });
         other.abandon(&call("s", 1)).await.unwrap();
         assert_eq!(CallStore::find(other, &call("s", 1)).await.unwrap(), Some(known));
-        one.end(&call("s", 1), &[1; 32], b"done".to_vec(), now).await.unwrap();
+        one.end(&call("s", 1), &[1; 32], b"done".to_vec(), false, now).await.unwrap();
         let ended = CallStore::find(other, &call("s", 1)).await.unwrap().unwrap();
         assert_eq!(ended.state, CallState::Ended { result: b"done".to_vec() });
     })
@@ -174,7 +174,7 @@ async fn old_calls_leave_the_database_and_those_of_running_servers_stay() {
     let (stays, goes) = (open(), open());
     let start = Timestamp(1_700_000_000_000);
     for number in 0..600 {
-        stays.end(&call("s", number), &[1; 32], Vec::new(), start).await.unwrap();
+        stays.end(&call("s", number), &[1; 32], Vec::new(), false, start).await.unwrap();
     }
     CallStore::begin(&stays, &call("s", 1_000), &[1; 32], &guard(), start).await.unwrap();
     CallStore::begin(&goes, &call("s", 1_001), &[1; 32], &guard(), start).await.unwrap();

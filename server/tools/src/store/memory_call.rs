@@ -13,7 +13,7 @@ use toolfs_core::clock::{Clock, Timestamp};
 use toolfs_core::error::Result;
 use toolfs_core::id::{RequestId, SessionKey};
 
-use super::{Beginning, CallKey, CallRecord, CallState, CallStore, DecidedGuard, Fingerprint};
+use super::{Beginning, CallKey, CallRecord, CallState, CallStore, DecidedGuard, Ending, Fingerprint};
 
 /// What a call costs beside its result: its key, its fingerprint, its share of the tables.
 const CALL_BYTES: u64 = 400;
@@ -141,14 +141,21 @@ impl CallStore for MemoryCallStore {
         key: &CallKey,
         fingerprint: &Fingerprint,
         result: Vec<u8>,
+        resumes: bool,
         now: Timestamp,
-    ) -> Result<()> {
+    ) -> Result<Ending> {
         let mut table = self.table();
+        if let Some(call) = table.get(key, self.shared.over())
+            && (call.fingerprint != *fingerprint
+                || !(call.is_run_by(&self.life) || (resumes && call.left_guard().is_some())))
+        {
+            return Ok(Ending::Known(call.record()));
+        }
         table.last_end += 1;
         let state = State::Ended { end: (now, table.last_end), result };
         table.put(key, Call { fingerprint: *fingerprint, state });
         table.make_room(self.shared.over(), self.shared.max_bytes);
-        Ok(())
+        Ok(Ending::Remembered)
     }
 
     async fn release(&self, key: &CallKey) -> Result<()> {

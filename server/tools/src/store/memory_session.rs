@@ -3,15 +3,16 @@
 //! Deliberately absent: handles of sessions in use, which are the registry's, and any clock.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::atomic::AtomicI64;
 
 use async_trait::async_trait;
-use toolfs_core::clock::Timestamp;
+use toolfs_core::clock::{Order, Timestamp};
 use toolfs_core::error::Result;
 use toolfs_core::id::{SessionKey, SessionName};
 
 use super::super::sync::atomic::{AtomicU64, Ordering};
 use super::super::sync::{Mutex, MutexGuard, PoisonError};
-use super::{Caller, Insertion, SessionRecord, SessionStore};
+use super::{Caller, Insertion, SessionRecord, SessionStore, next_order};
 
 /// How many names of removed sessions are remembered, about 60 bytes each.
 const USED_NAMES: usize = 1 << 18;
@@ -27,6 +28,7 @@ const MAX_ENDING: usize = 1 << 18;
 pub struct MemorySessionStore {
     table: Mutex<Table>,
     removals: AtomicU64,
+    last_order: AtomicI64,
 }
 
 #[derive(Debug, Default)]
@@ -68,6 +70,10 @@ impl SessionStore for MemorySessionStore {
 
     fn removals(&self) -> u64 {
         self.removals.load(Ordering::Acquire)
+    }
+
+    fn next_order(&self, now: Timestamp) -> Order {
+        next_order(&self.last_order, now)
     }
 
     async fn insert(&self, session: SessionRecord, max_sessions: u64) -> Result<Insertion> {

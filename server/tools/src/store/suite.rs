@@ -92,6 +92,9 @@ macro_rules! session_store_suite {
             only_an_unused_session_is_removed_as_unused
             a_page_is_its_owners_and_oldest_first
             the_end_of_a_removed_session_is_left_to_do_until_it_is_done
+            a_use_at_one_server_is_known_at_the_other
+            orders_rise_whichever_server_draws_them
+            no_two_servers_draw_one_order
         }
     };
 }
@@ -106,6 +109,9 @@ macro_rules! call_store_suite {
             of_many_that_begin_one_is_noted
             an_ended_call_has_its_result_everywhere
             a_result_needs_no_note
+            what_a_call_ended_in_first_stays
+            only_who_noted_a_call_ends_it
+            a_call_that_was_left_is_ended_by_who_resumes_it
             another_fingerprint_is_told
             a_call_of_a_server_that_is_gone_is_taken_over_with_its_guard
             a_released_call_is_taken_over_with_its_guard

@@ -510,6 +510,49 @@ async fn a_server_that_began_the_call_meanwhile_is_waited_for() {
     assert_same(&first, &world.execute(named(&session, 1, write("b.txt", "b"))).await.unwrap());
 }
 
+/// The session forgets while one server publishes: the other, which is asked the same, would refuse.
+#[tokio::test]
+async fn a_refusal_does_not_take_the_place_of_what_another_server_did_meanwhile() {
+    for ends_first in [true, false] {
+        let (world, session) = world_with_a_file(Setup { shares_state: true, ..Setup::default() }).await;
+        let other = world.another_server();
+        let mut found = world.script.pause_next("find call");
+        let mut begun = other.script.pause_next("begin call");
+        let refused = world.execute(named(&session, 1, growing()));
+        let lands = other.execute(named(&session, 1, growing()));
+        let between = async {
+            found.reached().await;
+            begun.reached().await;
+            let scope = toolfs_tools::ForgetPaths::All;
+            let caller = toolfs_tools::Caller::Local;
+            let forget = toolfs_tools::ForgetObservations { caller, session: session.clone(), scope };
+            other.executor.forget_observations(&AbortSignal::new(), forget).await.unwrap();
+            if ends_first {
+                begun.release();
+                // The other one ends before this one is refused.
+                while other.content("a.txt") != GROWN_ONCE {
+                    tokio::task::yield_now().await;
+                }
+                found.release();
+            } else {
+                found.release();
+                while !world.script.take_log().contains("end call") {
+                    tokio::task::yield_now().await;
+                }
+                begun.release();
+            }
+        };
+        let (refused, lands, ()) = tokio::join!(refused, lands, between);
+        let lands = lands.unwrap();
+        assert_eq!(code(&lands), None, "{ends_first}");
+        assert_same(&lands, &refused.unwrap());
+        for server in [&world, &other] {
+            assert_same(&lands, &server.execute(named(&session, 1, growing())).await.unwrap());
+        }
+        assert_eq!(world.content("a.txt"), GROWN_ONCE);
+    }
+}
+
 #[tokio::test]
 async fn a_result_is_remembered_for_the_window_and_as_long_as_its_session() {
     let (world, session) = world_with_a_file(Setup::default()).await;

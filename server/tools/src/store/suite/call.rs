@@ -12,7 +12,7 @@ use toolfs_core::id::{RequestId, SessionKey};
 use toolfs_core::version::Version;
 
 use super::{CallFixture, MAX_BYTES, WINDOW};
-use crate::store::{Beginning, CallKey, CallRecord, CallState, CallStore, DecidedGuard, Fingerprint};
+use crate::store::{Beginning, CallKey, CallRecord, CallState, CallStore, DecidedGuard, Ending, Fingerprint};
 
 const SAME: Fingerprint = [7; 32];
 const ANOTHER: Fingerprint = [8; 32];
@@ -46,7 +46,11 @@ impl CallFixture {
     }
 
     async fn end(&self, store: &dyn CallStore, number: u64, result: &[u8]) {
-        store.end(&key(number), &SAME, result.to_vec(), self.clock.now()).await.unwrap();
+        assert_eq!(self.try_end(store, number, result).await, Ending::Remembered);
+    }
+
+    async fn try_end(&self, store: &dyn CallStore, number: u64, result: &[u8]) -> Ending {
+        store.end(&key(number), &SAME, result.to_vec(), false, self.clock.now()).await.unwrap()
     }
 }
 
@@ -105,6 +109,46 @@ pub async fn an_ended_call_has_its_result_everywhere(state: CallFixture) {
 pub async fn a_result_needs_no_note(state: CallFixture) {
     state.end(&*state.one, 1, b"").await;
     assert_eq!(state.other.find(&key(1)).await.unwrap(), Some(ended(b"")));
+}
+
+pub async fn what_a_call_ended_in_first_stays(state: CallFixture) {
+    state.end(&*state.one, 1, b"first").await;
+    for store in [&state.one, &state.other] {
+        assert_eq!(state.try_end(&**store, 1, b"second").await, Ending::Known(ended(b"first")));
+        assert_eq!(store.find(&key(1)).await.unwrap(), Some(ended(b"first")));
+    }
+    let another =
+        state.other.end(&key(1), &ANOTHER, b"third".to_vec(), false, state.clock.now()).await.unwrap();
+    assert_eq!(another, Ending::Known(ended(b"first")));
+}
+
+pub async fn only_who_noted_a_call_ends_it(state: CallFixture) {
+    let (guard, _) = guards();
+    state.begin(&*state.one, 1, &guard).await;
+    assert_eq!(state.try_end(&*state.other, 1, b"refused").await, Ending::Known(begun(&guard, true)));
+    let another =
+        state.one.end(&key(1), &ANOTHER, b"refused".to_vec(), false, state.clock.now()).await.unwrap();
+    assert_eq!(another, Ending::Known(begun(&guard, true)));
+    state.end(&*state.one, 1, b"done").await;
+    // One that was left belongs to whoever takes it over.
+    state.begin(&*state.one, 2, &guard).await;
+    state.one.release(&key(2)).await.unwrap();
+    assert_eq!(state.try_end(&*state.other, 2, b"refused").await, Ending::Known(begun(&guard, false)));
+    state.begin(&*state.other, 2, &guard).await;
+    state.end(&*state.other, 2, b"done").await;
+}
+
+pub async fn a_call_that_was_left_is_ended_by_who_resumes_it(state: CallFixture) {
+    let (guard, _) = guards();
+    let resume = async |store: &dyn CallStore, number| {
+        store.end(&key(number), &SAME, b"refused".to_vec(), true, state.clock.now()).await.unwrap()
+    };
+    state.begin(&*state.one, 1, &guard).await;
+    assert_eq!(resume(&*state.other, 1).await, Ending::Known(begun(&guard, true)));
+    state.one.release(&key(1)).await.unwrap();
+    assert_eq!(resume(&*state.other, 1).await, Ending::Remembered);
+    assert_eq!(resume(&*state.other, 1).await, Ending::Known(ended(b"refused")));
+    assert_eq!(state.one.find(&key(1)).await.unwrap(), Some(ended(b"refused")));
 }
 
 pub async fn another_fingerprint_is_told(mut state: CallFixture) {
@@ -184,7 +228,7 @@ pub async fn a_session_ends_with_its_calls(state: CallFixture) {
     state.begin(&*state.one, 1, &guard).await;
     state.end(&*state.one, 2, b"two").await;
     let stays = key_in("another", 1);
-    state.one.end(&stays, &SAME, b"stays".to_vec(), state.clock.now()).await.unwrap();
+    state.one.end(&stays, &SAME, b"stays".to_vec(), false, state.clock.now()).await.unwrap();
     state.other.end_session(&key(1).session).await.unwrap();
     for number in [1, 2] {
         assert_eq!(state.one.find(&key(number)).await.unwrap(), None);

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use futures_util::future::join_all;
-use toolfs_core::clock::Timestamp;
+use toolfs_core::clock::{Order, Timestamp};
 use toolfs_core::id::{SessionKey, SessionName};
 use toolfs_core::target::{Target, TargetKey};
 
@@ -228,4 +228,45 @@ pub async fn the_end_of_a_removed_session_is_left_to_do_until_it_is_done(state: 
     // What is open does not end.
     state.one.ended(&record(4).key).await.unwrap();
     assert!(state.one.find(&record(4).key).await.unwrap().is_some());
+}
+
+/// So that no server ends a session that is used through the other one.
+pub async fn a_use_at_one_server_is_known_at_the_other(state: SessionFixture) {
+    for (number, one, other) in [(1, &state.one, &state.other), (2, &state.other, &state.one)] {
+        let session = record(number);
+        insert(&**one, &session).await;
+        one.touch(&session.key, Timestamp(2_000)).await.unwrap();
+        assert_eq!(other.find(&session.key).await.unwrap().unwrap().last_used, Timestamp(2_000));
+        assert!(!other.remove_unused(&session.key, Timestamp(1_999)).await.unwrap());
+        assert!(other.unused_since(Timestamp(1_999), 10).await.unwrap().is_empty());
+        let page = other.page(&session.owner, 0, 10).await.unwrap();
+        assert_eq!(page.last().unwrap().1.last_used, Timestamp(2_000));
+    }
+}
+
+/// Also when the clock stands, steps back, or is another one.
+pub async fn orders_rise_whichever_server_draws_them(state: SessionFixture) {
+    let mut last = state.one.next_order(Timestamp(1_000));
+    assert_eq!(last, Order::ZERO.next(Timestamp(1_000)));
+    for (number, time) in [1_000, 1_000, 999, 5, 2_000, 2_000, 1, 1, 2_001].into_iter().enumerate() {
+        for store in [&state.one, &state.other, &state.other] {
+            let next = store.next_order(Timestamp(time));
+            assert!(next > last, "{number}: {next:?} {last:?}");
+            last = next;
+        }
+    }
+    assert!(last > Order::ZERO.next(Timestamp(2_001)));
+}
+
+pub async fn no_two_servers_draw_one_order(state: SessionFixture) {
+    let draw =
+        |store: &dyn SessionStore| (0..2_000).map(|_| store.next_order(Timestamp(7)).0).collect::<Vec<_>>();
+    let mut orders: Vec<i64> = std::thread::scope(|scope| {
+        let (one, other) = (&*state.one, &*state.other);
+        let drawers = [scope.spawn(move || draw(one)), scope.spawn(move || draw(other))];
+        drawers.into_iter().flat_map(|drawer| drawer.join().unwrap()).collect()
+    });
+    orders.sort_unstable();
+    orders.dedup();
+    assert_eq!(orders.len(), 4_000);
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use toolfs_core::clock::Timestamp;
+use toolfs_core::clock::{Order, Timestamp};
 use toolfs_core::error::Result;
 use toolfs_core::id::SessionKey;
 use toolfs_tools::{
-    Beginning, CallKey, CallRecord, CallStore, Caller, DecidedGuard, Fingerprint, Insertion, SessionRecord,
-    SessionStore,
+    Beginning, CallKey, CallRecord, CallStore, Caller, DecidedGuard, Ending, Fingerprint, Insertion,
+    SessionRecord, SessionStore,
 };
 
 use super::recorder::Script;
@@ -29,6 +29,10 @@ impl SessionStore for RecordingSessions {
 
     fn removals(&self) -> u64 {
         self.inner.removals()
+    }
+
+    fn next_order(&self, now: Timestamp) -> Order {
+        self.inner.next_order(now)
     }
 
     async fn insert(&self, session: SessionRecord, max_sessions: u64) -> Result<Insertion> {
@@ -109,11 +113,12 @@ impl CallStore for RecordingCalls {
         key: &CallKey,
         fingerprint: &Fingerprint,
         result: Vec<u8>,
+        resumes: bool,
         now: Timestamp,
-    ) -> Result<()> {
+    ) -> Result<Ending> {
         self.script.note("end call".into());
         self.script.failure("end call")?;
-        self.inner.end(key, fingerprint, result, now).await
+        self.inner.end(key, fingerprint, result, resumes, now).await
     }
 
     async fn release(&self, key: &CallKey) -> Result<()> {
