@@ -59,6 +59,8 @@ mod staleness;
 mod telemetry;
 /// The tour of the README.
 mod tour;
+/// Two servers on one directory, with one state and with two.
+mod two_servers;
 /// What a read does not show.
 mod unreadable;
 /// Writing: bytes, guards, notices.
