@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use shuttle::future::{JoinHandle, block_on, spawn, yield_now};
 use shuttle::rand::Rng as _;
-use toolfs_core::clock::{Clock, Timestamp};
+use toolfs_core::clock::{Clock, Order, Timestamp};
 use toolfs_core::error::Result;
 use toolfs_core::id::{SessionId, SessionKey, SessionName};
 use toolfs_core::target::{Target, TargetKey};
@@ -36,6 +36,10 @@ impl SessionStore for Pausing {
 
     fn removals(&self) -> u64 {
         self.store.removals()
+    }
+
+    fn next_order(&self, now: Timestamp) -> Order {
+        self.store.next_order(now)
     }
 
     async fn insert(&self, session: SessionRecord, max_sessions: u64) -> Result<Insertion> {
