@@ -11,6 +11,7 @@ mod access;
 mod confinement;
 mod copies;
 mod foreign;
+mod guard;
 mod host;
 mod leftover;
 mod metadata;

@@ -227,6 +227,10 @@ macro_rules! conformance_cases {
                 a_result_over_the_limit_is_too_large;
                 the_version_of_an_edit_guards_the_next;
             }
+            guard {
+                a_rewrite_of_the_same_size_is_stale_and_read_again;
+                a_content_that_came_back_is_not_stale;
+            }
             protect {
                 what_is_below_a_protected_name_is_not_changed;
                 a_protected_name_may_be_a_file;

@@ -29,6 +29,7 @@ mod abort;
 mod concurrency;
 mod content;
 mod edit;
+mod guard;
 mod key;
 mod link;
 mod operation;
