@@ -174,7 +174,10 @@ async fn call_all(
     for client in 0..CLIENTS {
         // Each session has a client, and the others share one of them.
         let number = if client < sessions.len() { client } else { rng.usize(..sessions.len()) };
-        let line = Line::to(&site.servers[number % site.servers.len()].socket);
+        // A session may be used at both servers. What it waits for when it is closed is under way where it is closed.
+        let servers = site.servers.len();
+        let server = if habits.gives_up { number % servers } else { rng.usize(..servers) };
+        let line = Line::to(&site.servers[server].socket);
         let resumed = line.client.resume_session(sessions[number].id()).await;
         let session = resumed.map_err(|error| format!("a session was not resumed: {error}"))?;
         let paths = FILES.map(|file| match rng.u32(..3) {
@@ -183,7 +186,7 @@ async fn call_all(
             _ => format!("{}/{directory}/{file}", site.ground.root().display()),
         });
         let seed = rng.u64(..);
-        actors.push(Actor::new(Arc::clone(log), line, (number, session), paths, habits, seed).play());
+        actors.push(Actor::new(Arc::clone(log), line, (number, server), session, paths, habits, seed).play());
     }
     join_all(actors).await;
     for session in sessions {

@@ -30,7 +30,8 @@ const LONGEST: Duration = Duration::from_millis(10);
 pub(super) struct Actor {
     log: Arc<Log>,
     line: Line,
-    number: usize,
+    /// The numbers of its session and its server.
+    numbers: (usize, usize),
     session: Session,
     paths: [String; FILES.len()],
     habits: Habits,
@@ -52,13 +53,14 @@ impl Actor {
     pub(super) fn new(
         log: Arc<Log>,
         line: Line,
-        (number, session): (usize, Session),
+        numbers: (usize, usize),
+        session: Session,
         paths: [String; FILES.len()],
         habits: Habits,
         seed: u64,
     ) -> Actor {
         let (rng, seen) = (Rng::with_seed(seed), Default::default());
-        Actor { log, line, number, session, paths, habits, rng, seen }
+        Actor { log, line, numbers, session, paths, habits, rng, seen }
     }
 
     /// Makes its calls.
@@ -128,8 +130,8 @@ impl Actor {
             Some(end) => end.bring(&self.line, sent).await.unwrap_or(Answer::Unknown),
         };
         let ended = if answer == Answer::Unknown { NEVER } else { self.log.now() };
-        let (session, file, ask) = (self.number, plan.file, plan.ask.clone());
-        self.log.add(Entry { session, file, ask, answer: answer.clone(), began, ended });
+        let ((session, server), file, ask) = (self.numbers, plan.file, plan.ask.clone());
+        self.log.add(Entry { session, server, file, ask, answer: answer.clone(), began, ended });
         answer
     }
 

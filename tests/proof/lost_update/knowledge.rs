@@ -2,7 +2,8 @@
 //!
 //! Which observation a session holds when a call asks is not recorded, but which it can hold is: one whose call began
 //! before the asking one ended, unless a later one was certainly there before. A guard that none of them explains is
-//! invented, or forgotten. And changes of one session come one after the other, each on what the one before left.
+//! invented, or forgotten. And changes of one
+//! session at one server come one after the other, each on what the one before left.
 
 use super::record::{Answer, Ask, Entry, version_of};
 
@@ -106,13 +107,17 @@ pub(super) fn check(entries: &[&Entry]) -> Result<(), String> {
             return Err(format!("{entry} is explained by nothing that its session saw ({possible:?})"));
         }
         if let Answer::Stale { there: Some(there), .. } = &entry.answer
-            && let Some(own) =
-                entries.iter().find(|other| other.session == entry.session && made(other, there))
+            && let Some(own) = entries.iter().find(|other| is_neighbour(other, entry) && made(other, there))
         {
             return Err(format!("{entry} was refused since its own session had changed the file: {own}"));
         }
     }
     Ok(())
+}
+
+/// Whether two calls take turns: they are of one session, at one server.
+fn is_neighbour(one: &Entry, other: &Entry) -> bool {
+    one.session == other.session && one.server == other.server
 }
 
 /// Whether a call made a version, as far as is known.

@@ -64,6 +64,8 @@ pub(super) const NEVER: u64 = u64::MAX;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) session: usize,
+    /// Which server was called.
+    pub(super) server: usize,
     pub(super) file: usize,
     pub(super) ask: Ask,
     pub(super) answer: Answer,
@@ -101,10 +103,10 @@ impl Entry {
 
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Entry { session, ask, answer, began, ended, .. } = self;
+        let Entry { session, server, ask, answer, began, ended, .. } = self;
         match ended {
-            &NEVER => write!(f, "{began}.. session {session}: {ask:?} -> {answer:?}"),
-            ended => write!(f, "{began}..{ended} session {session}: {ask:?} -> {answer:?}"),
+            &NEVER => write!(f, "{began}.. session {session} at {server}: {ask:?} -> {answer:?}"),
+            ended => write!(f, "{began}..{ended} session {session} at {server}: {ask:?} -> {answer:?}"),
         }
     }
 }
