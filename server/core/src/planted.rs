@@ -26,9 +26,11 @@ pub enum Fault {
     ResolveTrustsRealpath,
     /// `recover-nothing`: what a crash left behind is not looked for.
     RecoverNothing,
-    /// `version-is-metadata`: the version of a file on a disk is its size and the time of its last change, not its content.
+    /// `version-is-metadata`: the version of a file on a disk is its size and the time of its last change, not its
+    /// content.
     VersionIsMetadata,
-    /// `guard-trusts-the-pass`: a guard is judged by what a pass over the file learned before, as long as `stat` says the same.
+    /// `guard-trusts-the-pass`: a guard is judged by what a pass over the file learned before, as long as `stat` says
+    /// the same.
     GuardTrustsThePass,
     /// `edit-unifies-line-ends`: an edit gives every line of the file the same line end.
     EditUnifiesLineEnds,
@@ -36,8 +38,8 @@ pub enum Fault {
     ReplaceDropsAttributes,
     /// `replace-drops-mode`: a replacement has the mode of a new file.
     ReplaceDropsMode,
-    /// `publish-releases-lock`: the turn with a file, in the process and on the host, is given up before its new content is
-    /// made and put in its place.
+    /// `publish-releases-lock`: the turn with a file, in the process and on the host, is given up before its new content
+    /// is made and put in its place.
     PublishReleasesLock,
     /// `abort-keeps-the-turn`: a change that is given up keeps its turn with the file.
     AbortKeepsTheTurn,

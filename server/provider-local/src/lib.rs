@@ -2,9 +2,10 @@
 //!
 //! [`LocalProvider`] serves directories of this host. `root` alone opens what lies beneath them, `resolve` finds where
 //! paths lead, `read` and `stream` read, `write` and `edit` judge, `content` is what they want to be there, `publish`
-//! makes it appear, with `copy_range` and `watch` for what memory is not to hold, `exchange` and `take_back` see to it that nothing foreign is lost by that, `lock` and `host` take turns, `journal` and
-//! `recover` clean up after a crash, `operation` keeps a mutation that is repeated from happening twice, and
-//! `io_error` alone knows what an errno means to a caller. What is deliberately absent is said in each of them.
+//! makes it appear, with `copy_range` and `watch` for what memory is not to hold, `exchange` and `take_back` see to it
+//! that nothing foreign is lost by that, `lock` and `host` take turns, `journal` and `recover` clean up after a crash,
+//! `operation` keeps a mutation that is repeated from happening twice, and `io_error` alone knows what an errno means to
+//! a caller. What is deliberately absent is said in each of them.
 //!
 //! What "atomic" means here: a reader sees the old or the new content, never a part of either, and what a foreign
 //! writer put in the way between the judgement and the publication is put back, not lost. Where a file system cannot

@@ -179,8 +179,9 @@ mod tests {
         }
         assert_eq!(table.entry_count(), 0);
     }
+
     #[test]
-    fn two_seats_that_were_left_at_once_left_the_entry_behind() {
+    fn two_seats_that_are_left_at_once_leave_no_entry_behind() {
         let (table, round) = (LockTable::default(), std::sync::Barrier::new(2));
         let leaves = || {
             let mut left_behind = 0;

@@ -144,8 +144,13 @@ impl<'a> Temporary<'a> {
                 old.watch.end() || self.version(abort, path)? == *content.version
             }
             Form::Respliced { old, .. } => {
-                let piece_bytes = self.disk.sizes.piece_bytes;
-                content.make(piece_bytes, &mut |piece, offset| old.read(piece, offset), &mut |bytes| {
+                // Much may be read before there is something to write, and much written for little that is read.
+                let mut read_old = |piece: &mut [u8], offset: u64| {
+                    abort.check().map_err(|error| error.with_path(path))?;
+                    old.watch.look();
+                    old.read(piece, offset)
+                };
+                content.make(self.disk.sizes.piece_bytes, &mut read_old, &mut |bytes| {
                     old.watch.look();
                     Ok(self.write(bytes, abort, path)?)
                 })?;

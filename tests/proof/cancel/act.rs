@@ -94,7 +94,9 @@ impl Plan {
         let after = match (act, &before) {
             (Act::Read | Act::DryRun, Some(before)) => before.clone(),
             (Act::Edit, Some(before)) => before.replace(&middle(lines), NEW_LINE),
-            (_, _) => content("new", lines),
+            (Act::Write | Act::Create | Act::Wait, _) | (Act::Read | Act::DryRun | Act::Edit, None) => {
+                content("new", lines)
+            }
         };
         Plan { act, lines, before, after, other: content("other", lines) }
     }

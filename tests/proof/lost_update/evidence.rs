@@ -65,7 +65,15 @@ fn texts(before: Option<&Content>, entries: &[&Entry], after: Option<&Content>) 
             (Answer::Unknown, Ask::Write(content)) => {
                 known.insert(Held::new(content).version, content.clone());
             }
-            (_, _) => {}
+            (Answer::Unknown, Ask::Read | Ask::Edit { .. })
+            | (
+                Answer::Absent
+                | Answer::NotObserved { .. }
+                | Answer::NoMatch
+                | Answer::Nothing
+                | Answer::Forbidden(_),
+                _,
+            ) => {}
         }
     }
     known.extend(texts.iter().map(|content| (Held::new(content).version, content.clone())));

@@ -53,7 +53,15 @@ pub(super) fn is_linearizable(before: Option<&Content>, entries: &[&Entry], afte
         (Answer::Unknown, _) => needed.contains(&call),
         // The gate says so, and nobody looks at the file.
         (Answer::Absent | Answer::NotObserved { .. }, Ask::Edit { .. }) => false,
-        (_, _) => true,
+        (Answer::Absent | Answer::NotObserved { .. }, Ask::Read | Ask::Write(_))
+        | (
+            Answer::Seen(_)
+            | Answer::Changed { .. }
+            | Answer::Stale { .. }
+            | Answer::NoMatch
+            | Answer::Forbidden(_),
+            _,
+        ) => true,
     };
     let last = NEVER - 1;
     let mut timed: Vec<(u64, usize, Action<Happening>)> = Vec::new();

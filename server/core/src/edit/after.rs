@@ -1,7 +1,8 @@
 //! What the edited file is like, told from what the file was like and what changed.
 //!
 //! Nothing that stays is counted again: its line ends are those of the file, but for a `\n` that the edit puts
-//! behind a `\r`.
+//! behind a `\r`. Deliberately absent: whether the edited file is text, which a NUL in `new_string` alone changes and
+//! whoever has that sees.
 
 use memchr::{memchr, memchr_iter};
 

@@ -1,4 +1,5 @@
-//! How the engine names a content that comes in many small pieces.
+//! How the engine names a content that comes in many small pieces. Deliberately absent: what a version is, which is
+//! `version`'s.
 
 use crate::version::{Version, VersionHasher};
 

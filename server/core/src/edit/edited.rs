@@ -1,4 +1,6 @@
 //! The edited file as it comes out: its bytes, and all that is told of it.
+//!
+//! Deliberately absent: where the file matches and what comes there, which the passes know, and whoever keeps the bytes.
 
 use super::after::{After, Last};
 use super::region::Regions;

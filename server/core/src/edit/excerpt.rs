@@ -6,6 +6,8 @@
 //!
 //! For a diff the lines of all regions are held, with their context, until they are above the limit; from then on they
 //! are only counted. Without a diff no more is held than one region that can be compared.
+//!
+//! Deliberately absent: which lines are a region, which is `region`'s.
 
 use super::recent::Held;
 use crate::diff::{Change, ChangedRange, ChangedRanges, Diff, DiffLeftOut, DiffResult};

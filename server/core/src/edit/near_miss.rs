@@ -50,7 +50,8 @@ struct Place {
 /// Searches the first `max_bytes` of a text, a byte order mark not counted, for places that nearly match.
 ///
 /// The start of a text is enough if it has that many bytes; `is_whole` says whether it is all of it. An `old_string`
-/// that is longer than `max_bytes` is not searched for, and no more than a GiB is searched; the search says that it stopped.
+/// that is longer than `max_bytes` is not searched for, and no more than a GiB is searched; the search says that it
+/// stopped.
 pub fn search(
     start: &[u8],
     is_whole: bool,

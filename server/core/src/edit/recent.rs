@@ -1,4 +1,5 @@
-//! The end of a file that is passed through: its last lines, for a change that may follow.
+//! The end of a file that is passed through: its last lines, for a change that may follow. Deliberately absent: whether
+//! one does.
 
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! The second pass over a file: the edited bytes, and what is told of them.
 //!
 //! A file of which other bytes come than in the first pass is rewritten all the same, as far as that means anything;
-//! the version that comes out tells.
+//! the version that comes out tells. Deliberately absent: whether it is the same file, which whoever feeds it compares.
 
 use super::edited::{Changed, EditedFile};
 use super::matcher::{Match, Needle, Overlaps};

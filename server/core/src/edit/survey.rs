@@ -6,6 +6,8 @@
 //! for a [`super::Rewrite`] to tell.
 //!
 //! For an edit of all matches it counts them and the bytes that would come out, which are never made here.
+//!
+//! Deliberately absent: refusals, which whoever asked makes of what was found, and near misses.
 
 use super::edited::{Changed, EditedFile};
 use super::matcher::{Match, Needle, Occurrences, Overlaps};

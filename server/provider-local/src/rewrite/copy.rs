@@ -1,9 +1,9 @@
 //! Durable copies: what a file was and was to become, kept for as long as it is rewritten.
 //!
 //! A copy is locked by the call that made it, and has a name only when it is whole, so one that nobody has locked is
-//! what a crash left, or a server that could not settle it. Its form: a line that says what it is, a line of JSON that says whose content follows, the old
-//! content, the new content, and the BLAKE3 of all that. One that could not be removed is made worthless instead: empty,
-//! or with another first line.
+//! what a crash left, or a server that could not settle it. Its form: a line that says what it is, a line of JSON that
+//! says whose content follows, the old content, the new content, and the BLAKE3 of all that. One that could not be
+//! removed is made worthless instead: empty, or with another first line.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -179,6 +179,8 @@ impl<'a> Unnamed<'a> {
         let Unnamed { file, length, hasher, .. } = self;
         let (file, old_end) = (&*file, *length);
         let mut read_old = |piece: &mut [u8], offset: u64| {
+            // Much may be read before there is something to write.
+            abort.check().map_err(|error| error.with_path(path))?;
             let left = usize::try_from(old_end.saturating_sub(old_at + offset)).unwrap_or(usize::MAX);
             let wanted = piece.len().min(left);
             Ok(read_at(file, &mut piece[..wanted], old_at + offset).map_err(failed)?)
