@@ -83,7 +83,6 @@ fn code(error: &Error) -> String {
     error.code().unwrap_or_else(|| panic!("{error}")).as_str().to_owned()
 }
 
-#[track_caller]
 fn is_no_session(error: &Error) -> bool {
     error.to_string().contains("no such session")
 }

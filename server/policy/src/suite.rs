@@ -2,7 +2,8 @@
 //!
 //! [`observation_store_suite!`](crate::observation_store_suite) makes one test of each case; [`replay`] plays a random
 //! history against the whole of it as a model. A store that several servers share must pass
-//! [`shared_observation_store_suite!`](crate::shared_observation_store_suite) too. What is expected comes from the description of [`ObservationStore`].
+//! [`shared_observation_store_suite!`](crate::shared_observation_store_suite) too. What is expected comes from the
+//! description of [`ObservationStore`].
 //!
 //! Deliberately absent: bounds, crashes and files, which are tested beside the store that has them.
 

@@ -14,6 +14,8 @@
 //!
 //! The sequence of orders is here too: drawn by all servers from one number, each is above all that were drawn before,
 //! on whichever server, in the same millisecond, and after the clock was set back.
+//!
+//! Deliberately absent: what is kept, and its writing, which are `pending`'s and the writer's.
 
 use std::io;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! The directory of a state: who may look into it, and one opener at a time.
 //!
 //! What is in it: `state.db` with SQLite's own `-wal` and `-shm`, `removals` (see `removal.rs`), `common` (see
-//! `company.rs`), `instances/` (see `instance.rs`) and `open.lock`. A directory that is made here is for its user only (0700), and so is each file
-//! (0600); a directory that was there keeps its mode.
+//! `company.rs`), `instances/` (see `instance.rs`) and `open.lock`. A directory that is made here is for its user only
+//! (0700), and so is each file (0600); a directory that was there keeps its mode.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;

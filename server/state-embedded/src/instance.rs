@@ -81,7 +81,11 @@ impl Instance {
         match open_to_read(&path).and_then(|file| file.read_exact_at(&mut said, 0)) {
             Ok(()) => i64::from_ne_bytes(said) != 0 && self.is_live(id),
             // It has just ended, or it is of a version that says nothing.
-            Err(_) => false,
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof) => {
+                false
+            }
+            // In doubt it does: who asks waits for no server long.
+            Err(_) => self.is_live(id),
         }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! Which observation a session holds when a call asks is not recorded, but which it can hold is: one whose call began
 //! before the asking one ended, unless a later one was certainly there before. A guard that none of them explains is
-//! invented, or forgotten. And changes of one
-//! session at one server come one after the other, each on what the one before left.
+//! invented, or forgotten. And changes of one session at one server come one after the other, each on what the one
+//! before left.
 
 use super::record::{Answer, Ask, Entry, version_of};
 
