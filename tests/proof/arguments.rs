@@ -32,7 +32,7 @@ impl Size {
     fn parse(text: &str) -> Option<Size> {
         match text.strip_prefix("1/") {
             Some(parts) => parts.parse().ok().filter(|&parts| parts > 0).map(Size::OneOf),
-            None => text.parse().ok().map(Size::Cases),
+            None => text.parse().ok().filter(|&cases| cases > 0).map(Size::Cases),
         }
     }
 
@@ -61,7 +61,8 @@ impl Arguments {
             match flag.as_str() {
                 "--size" => {
                     let size = Size::parse(&value);
-                    asked.size = size.ok_or_else(|| format!("`--size` needs N or 1/N, not `{value}`"))?;
+                    asked.size =
+                        size.ok_or_else(|| format!("`--size` needs N or 1/N, N from 1, not `{value}`"))?;
                 }
                 "--seed" => {
                     let seed = value.parse();
