@@ -20,7 +20,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering, fence};
 use std::time::Duration;
 
 use toolfs_core::clock::Order;
@@ -48,6 +48,8 @@ impl Company {
     pub(crate) fn join(path: &Path, instance: Arc<Instance>) -> io::Result<Company> {
         let company = Company { common: SharedNumbers::map(&open_own(path)?)?, instance };
         company.common.get()[OPENINGS].fetch_add(1, Ordering::SeqCst);
+        // What others say is read from their files next, and that is no atomic operation that would be kept in order.
+        fence(Ordering::SeqCst);
         Ok(company)
     }
 

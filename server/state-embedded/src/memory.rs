@@ -11,6 +11,8 @@ use std::os::unix::fs::FileExt as _;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicI64;
 
+use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
+
 /// `N` numbers, all zero in a new file. They outlive the process, as other writes to the file do.
 #[derive(Debug)]
 pub(crate) struct SharedNumbers<const N: usize>(NonNull<[AtomicI64; N]>);
@@ -26,6 +28,9 @@ impl<const N: usize> SharedNumbers<N> {
     pub(crate) fn map(file: &File) -> io::Result<SharedNumbers<N>> {
         let size = size_of::<[AtomicI64; N]>();
         let length = file.metadata()?.len();
+        if length == 0 {
+            keep_in_place(file);
+        }
         // Written and not only made longer: a hole could not be filled any more once the disk is full.
         let missing = size.saturating_sub(usize::try_from(length).unwrap_or(usize::MAX));
         file.write_all_at(&vec![0; missing], length)?;
@@ -45,6 +50,14 @@ impl<const N: usize> SharedNumbers<N> {
         // SAFETY: the mapping starts at a page, holds at least `N` numbers, and lasts as long as `self`. Every bit
         // pattern is a number, and every process that maps the file goes by atomics.
         unsafe { self.0.as_ref() }
+    }
+}
+
+/// Asks for stores that take no new room: on a file system that copies what it writes, one on a full disk would end the
+/// process. Most file systems write in place, and refuse to be asked.
+fn keep_in_place(file: &File) {
+    if let Ok(flags) = ioctl_getflags(file) {
+        let _ = ioctl_setflags(file, flags | IFlags::NOCOW);
     }
 }
 

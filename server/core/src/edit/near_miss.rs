@@ -37,6 +37,9 @@ pub struct Search {
 /// It comes to that where lines are very short; ordinary text takes less than two.
 pub const MOST_HELD_PER_BYTE: usize = 16;
 
+/// The most bytes of a text that a search looks at, whatever it is allowed.
+pub const MAX_SEARCHED_BYTES: u64 = fold::MOST_BYTES as u64;
+
 /// Places that are looked at more closely; more would say no more.
 const MAX_PLACES: usize = 64;
 
@@ -50,8 +53,8 @@ struct Place {
 /// Searches the first `max_bytes` of a text, a byte order mark not counted, for places that nearly match.
 ///
 /// The start of a text is enough if it has that many bytes; `is_whole` says whether it is all of it. An `old_string`
-/// that is longer than `max_bytes` is not searched for, and no more than a GiB is searched; the search says that it
-/// stopped.
+/// that is longer than `max_bytes` is not searched for, and no more than [`MAX_SEARCHED_BYTES`] are searched; the search
+/// says that it stopped.
 pub fn search(
     start: &[u8],
     is_whole: bool,

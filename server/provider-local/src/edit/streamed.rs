@@ -130,7 +130,7 @@ impl Pass<'_> {
 /// The refusal when nothing matches. It looks at the start of the file once more, and at no more of it.
 fn nearly(call: &Call<'_>, open: &OpenFile, before: &TextSummary) -> Result<EditRefusal> {
     let Call { disk, abort, request, .. } = *call;
-    let max_bytes = disk.limits.near_miss_bytes;
+    let max_bytes = disk.limits.near_miss_bytes.min(near_miss::MAX_SEARCHED_BYTES);
     let wanted = before.size_bytes.min(max_bytes.saturating_add(MAX_CUT_OFF_BYTES));
     start_at(open, 0)?;
     let mut start = Vec::new();
