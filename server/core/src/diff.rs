@@ -72,6 +72,14 @@ pub enum DiffLeftOut {
         /// The size that exceeds it.
         size_bytes: u64,
     },
+    /// The hunks would have more than [`Diff::MAX_LINES`] lines. What a diff costs hangs on its lines, where they are
+    /// short.
+    TooManyLines {
+        /// The limit in lines.
+        limit_lines: u64,
+        /// The lines of the hunks, context included.
+        lines: u64,
+    },
     /// The old content is no text.
     OldIsNotText,
     /// Another process left it out.
@@ -120,6 +128,8 @@ impl ChangedRanges {
 impl Diff {
     /// Lines of context around a change.
     pub const CONTEXT_LINES: usize = 3;
+    /// The most lines that the hunks of a diff have in all, context included.
+    pub const MAX_LINES: u64 = 100_000;
 
     /// The diff of two whole contents. `old` is `None` when nothing was there (the diff then adds everything).
     ///
@@ -136,13 +146,9 @@ impl Diff {
             return DiffResult::LeftOut(DiffLeftOut::OldIsNotText);
         }
         let whole = Change { old: 0..old.len(), new: 0..new.len(), old_line: 0, new_line: 0 };
-        DiffResult::Computed(Diff::around(old, new, &[whole]))
-    }
-
-    /// The diff of two texts that are equal outside of `changes`, which come in order.
-    pub(crate) fn around(old: &[u8], new: &[u8], changes: &[Change]) -> Diff {
-        let changes: Vec<Change> = changes.iter().flat_map(|change| change.refined(old, new)).collect();
-        Diff { hunks: change::group(old, &changes).iter().map(|group| group.hunk(old, new)).collect() }
+        let mut gathered = Gathered::default();
+        gathered.add(old, new, &[whole]);
+        gathered.finish()
     }
 
     /// The ranges that its hunks change.
@@ -194,6 +200,35 @@ impl Diff {
             }
         }
         text
+    }
+}
+
+/// Hunks on their way into a diff. Once they have too many lines, the lines are only counted.
+#[derive(Debug, Default)]
+pub(crate) struct Gathered {
+    diff: Diff,
+    lines: u64,
+}
+
+impl Gathered {
+    /// Adds the hunks of two texts that are equal outside of `changes`, which come in order.
+    pub(crate) fn add(&mut self, old: &[u8], new: &[u8], changes: &[Change]) {
+        let changes: Vec<Change> = changes.iter().flat_map(|change| change.refined(old, new)).collect();
+        let groups = change::group(old, &changes);
+        self.lines += groups.iter().map(|group| group.line_count(old, new)).sum::<u64>();
+        if self.lines <= Diff::MAX_LINES {
+            self.diff.hunks.extend(groups.iter().map(|group| group.hunk(old, new)));
+        } else {
+            self.diff.hunks = Vec::new();
+        }
+    }
+
+    /// The diff.
+    pub(crate) fn finish(self) -> DiffResult {
+        match self.lines {
+            0..=Diff::MAX_LINES => DiffResult::Computed(self.diff),
+            lines => DiffResult::LeftOut(DiffLeftOut::TooManyLines { limit_lines: Diff::MAX_LINES, lines }),
+        }
     }
 }
 

@@ -161,6 +161,9 @@ impl Scope<'_> {
             Some(DiffResult::LeftOut(DiffLeftOut::TooLarge { limit_bytes, size_bytes })) => Some(format!(
                 "the diff is left out: old and new content are {size_bytes} bytes together, the limit is {limit_bytes}"
             )),
+            Some(DiffResult::LeftOut(DiffLeftOut::TooManyLines { limit_lines, lines })) => {
+                Some(format!("the diff is left out: it would have {lines} lines, the limit is {limit_lines}"))
+            }
             Some(DiffResult::LeftOut(DiffLeftOut::OldIsNotText)) => {
                 Some("the diff is left out: the old content is no text".to_owned())
             }

@@ -138,6 +138,12 @@ pub(super) fn group<'c>(old: &[u8], changes: &'c [Change]) -> Vec<Group<'c>> {
 }
 
 impl Group<'_> {
+    /// How many lines its hunk has.
+    pub(super) fn line_count(&self, old: &[u8], new: &[u8]) -> u64 {
+        let added = self.changes.iter().map(|change| line_count(&new[change.new.clone()]));
+        line_count(&old[self.before.start..self.after.end]) + added.sum::<u64>()
+    }
+
     /// The hunk.
     pub(super) fn hunk(&self, old: &[u8], new: &[u8]) -> Hunk {
         let mut diff_lines = Vec::new();

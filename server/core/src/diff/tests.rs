@@ -249,6 +249,17 @@ fn large_texts_are_left_out() {
 }
 
 #[test]
+fn very_many_short_lines_are_left_out_though_their_bytes_are_few() {
+    let lines = |count: u64, text: &str| text.repeat(usize::try_from(count).unwrap());
+    let most = Diff::MAX_LINES / 2;
+    let fits = Diff::between(Some(lines(most, "a\n").as_bytes()), &lines(most, "b\n"), 4 << 20);
+    assert!(matches!(fits, DiffResult::Computed(_)));
+    let above = Diff::between(Some(lines(most + 1, "a\n").as_bytes()), &lines(most, "b\n"), 4 << 20);
+    let left_out = DiffLeftOut::TooManyLines { limit_lines: Diff::MAX_LINES, lines: Diff::MAX_LINES + 1 };
+    assert_eq!(above, DiffResult::LeftOut(left_out));
+}
+
+#[test]
 fn an_old_side_that_is_no_text_is_left_out() {
     for old in [&b"na\xefve"[..], b"a\0b"] {
         assert_eq!(Diff::between(Some(old), "x", 100), DiffResult::LeftOut(DiffLeftOut::OldIsNotText));

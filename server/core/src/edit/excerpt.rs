@@ -10,7 +10,7 @@
 //! Deliberately absent: which lines are a region, which is `region`'s.
 
 use super::recent::Held;
-use crate::diff::{Change, ChangedRange, ChangedRanges, Diff, DiffLeftOut, DiffResult};
+use crate::diff::{Change, ChangedRange, ChangedRanges, DiffLeftOut, DiffResult, Gathered};
 
 /// The most bytes, on both sides together, of a region whose ends are compared.
 const COMPARED_BYTES: u64 = 256 << 10;
@@ -177,20 +177,21 @@ impl Excerpts {
             if self.diff_bytes > limit_bytes {
                 DiffResult::LeftOut(DiffLeftOut::TooLarge { limit_bytes, size_bytes: self.diff_bytes })
             } else {
-                DiffResult::Computed(self.diff())
+                self.diff()
             }
         });
         (self.ranges, diff)
     }
 
-    fn diff(&self) -> Diff {
+    fn diff(&self) -> DiffResult {
         let end = HunkStart { old: self.old.len(), new: self.new.len(), change: self.changes.len() };
         let ends = self.hunks.iter().skip(1).chain([&end]);
-        let hunks = self.hunks.iter().zip(ends).flat_map(|(start, end)| {
+        let mut gathered = Gathered::default();
+        for (start, end) in self.hunks.iter().zip(ends) {
             let (old, new) = (&self.old[start.old..end.old], &self.new[start.new..end.new]);
-            Diff::around(old, new, &self.changes[start.change..end.change]).hunks
-        });
-        Diff { hunks: hunks.collect() }
+            gathered.add(old, new, &self.changes[start.change..end.change]);
+        }
+        gathered.finish()
     }
 
     fn holds_diff(&self) -> bool {

@@ -186,6 +186,9 @@ fn omission_reason(why: &DiffLeftOut) -> String {
         DiffLeftOut::TooLarge { limit_bytes, size_bytes } => {
             format!("old and new content have {size_bytes} bytes, more than max_diff_bytes ({limit_bytes})")
         }
+        DiffLeftOut::TooManyLines { limit_lines, lines } => {
+            format!("it would have {lines} lines, more than {limit_lines}")
+        }
         DiffLeftOut::OldIsNotText => "the old content is not text".to_owned(),
         DiffLeftOut::Told { reason } => reason.clone(),
     }
