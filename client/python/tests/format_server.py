@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,9 @@ from corpus import server as corpus_server
 import toolfs
 from toolfs.v1 import tool_pb2, tool_pb2_grpc
 
+# Servers take turns in a directory below their home, so it cannot be one that is not there. It goes with the process.
+_NOBODYS_HOME = tempfile.TemporaryDirectory(prefix="toolfs-nobodys-home-")
+
 
 def binary() -> str:
     """The path of the binary under test."""
@@ -22,7 +26,7 @@ def binary() -> str:
 
 def environment() -> dict[str, str]:
     """The environment of the binary, where it needs neither configuration nor state."""
-    return corpus_server.environment(Path(__file__).parent / "nobodys-home")
+    return corpus_server.environment(Path(_NOBODYS_HOME.name))
 
 
 def example_environment() -> dict[str, str]:
