@@ -69,6 +69,17 @@ fn change_and_change_back(bench: &Bench, counts: &Counts, mut at_create: impl Fn
     });
 }
 
+/// Counts the steps from here on.
+fn counted(bench: &Bench) -> Counts {
+    let counts = Counts::default();
+    let seen = counts.clone();
+    bench.at_steps(move |due| {
+        seen.add(due);
+        Ok(())
+    });
+    counts
+}
+
 #[tokio::test]
 async fn what_somebody_changed_and_changed_back_while_it_was_copied_is_not_published() {
     let bench = Bench::with(streaming);
@@ -110,12 +121,7 @@ fn without_a_lease_what_was_copied_is_read_back() {
 async fn what_nobody_disturbs_is_not_read_back() {
     let bench = Bench::with(streaming);
     bench.put("f", &text());
-    let counts = Counts::default();
-    let seen = counts.clone();
-    bench.at_steps(move |due| {
-        seen.add(due);
-        Ok(())
-    });
+    let counts = counted(&bench);
     edit_middle(&bench).await.unwrap();
     assert_eq!(bench.get("f").unwrap(), edited());
     assert_eq!((counts.of(Step::Create), counts.of(Step::ReadBack)), (1, 0));
@@ -168,12 +174,7 @@ async fn a_file_that_gets_shorter_while_it_is_copied_is_judged_anew() {
 async fn a_file_that_somebody_writes_to_is_refused_before_it_is_copied() {
     let bench = Bench::with(streaming);
     bench.put("f", &text());
-    let counts = Counts::default();
-    let seen = counts.clone();
-    bench.at_steps(move |due| {
-        seen.add(due);
-        Ok(())
-    });
+    let counts = counted(&bench);
     let writer = for_writing(&bench.root.join("f")).unwrap();
     assert_eq!(edit_middle(&bench).await.unwrap_err().code(), Code::Unavailable);
     let stale = EditGuard::ReplaceIfVersion(Version::of(b"another"));
@@ -304,12 +305,7 @@ async fn a_large_file_whose_name_is_stuck_is_rewritten_in_place() {
 #[tokio::test]
 async fn a_small_file_that_grows_beyond_memory_is_edited_in_a_stream() {
     let bench = Bench::new();
-    let counts = Counts::default();
-    let seen = counts.clone();
-    bench.at_steps(move |due| {
-        seen.add(due);
-        Ok(())
-    });
+    let counts = counted(&bench);
     bench.put("f", &"a\n".repeat(20_000));
     let target = bench.key("f").await;
     let edit = EditRequest::new("a".to_owned(), "b".repeat(1_000), true).unwrap();
